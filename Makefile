@@ -1,0 +1,41 @@
+# The targets here are exactly what a new user and the continuous integration run.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+OUT ?= demo-output
+
+.PHONY: demo test lint bench docs clean
+
+$(VENV)/.core: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e ".[cli,plot]"
+	touch $@
+
+$(VENV)/.test: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet -e ".[test]"
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet -e ".[bench]" || echo "Optional rivals could not be installed; the benchmark runs without them."
+	touch $@
+
+demo: $(VENV)/.core
+	$(BIN)/kinlearn demo --out $(OUT)
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/lspc.py
+
+docs: $(VENV)/.core
+	$(BIN)/python docs/figures.py
+
+clean:
+	rm -rf $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache
