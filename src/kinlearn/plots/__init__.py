@@ -5,7 +5,7 @@ and draw, ``plot`` draws again, and ``ax_``, ``figure_`` hold what was drawn. Im
 does not import matplotlib; drawing does.
 """
 
-from kinlearn.plots._style import PALETTE, style_axes, subplots
+from kinlearn.plots._style import PALETTE, close, style_axes, subplots
 from kinlearn.plots.cv_surface import CVSurfaceDisplay
 from kinlearn.plots.reliability import ReliabilityDisplay
 from kinlearn.plots.risk_coverage import RiskCoverageDisplay
@@ -15,6 +15,7 @@ __all__ = [
     "CVSurfaceDisplay",
     "ReliabilityDisplay",
     "RiskCoverageDisplay",
+    "close",
     "style_axes",
     "subplots",
 ]

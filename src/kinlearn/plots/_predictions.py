@@ -20,4 +20,6 @@ def predictions_of(
             "sklearn.calibration.CalibratedClassifierCV, or use from_predictions."
         )
     check_is_fitted(estimator)
-    return np.asarray(estimator.predict_proba(X)), estimator.classes_, name or kind
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    name = name or type(last).__name__
+    return np.asarray(estimator.predict_proba(X)), estimator.classes_, name

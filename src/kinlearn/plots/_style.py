@@ -69,6 +69,11 @@ def subplots(
     return figure, axes
 
 
+def close(figure: Figure) -> None:
+    """Forget a figure that is saved, so that a long run does not keep them all in memory."""
+    require_matplotlib("kinlearn.plots.close").close(figure)
+
+
 def style_axes(ax: Axes) -> Axes:
     """Give ``ax`` the palette, a faint grid behind the data, and only the left and bottom lines."""
     ax.set_prop_cycle(color=PALETTE)
@@ -93,9 +98,10 @@ def axes_or_new(ax: Axes | None, caller: str, **kwargs: Any) -> Axes:
 
 
 def show_legend(ax: Axes, **kwargs: Any) -> None:
-    """A frameless legend, if anything drawn has a name."""
+    """A legend without a border, if anything drawn has a name."""
     if ax.get_legend_handles_labels()[1]:
-        ax.legend(**({"frameon": False, "fontsize": 9, "labelcolor": INK} | kwargs))
+        style = {"fontsize": 9, "labelcolor": INK, "edgecolor": "none", "framealpha": 0.85}
+        ax.legend(**(style | kwargs))
 
 
 def percent(value: float, position: float = 0) -> str:

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kinlearn.plots._style import INK, SEQUENTIAL, axes_or_new, require_matplotlib, show_legend
+from kinlearn.plots._style import (
+    INK,
+    PALETTE,
+    SEQUENTIAL,
+    axes_or_new,
+    require_matplotlib,
+    show_legend,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
+
+_MAX_LABELLED = 12
 
 
 class CVSurfaceDisplay:
@@ -219,6 +228,10 @@ class CVSurfaceDisplay:
         )
         self.ax_.set(xscale="log", yscale="log", xlabel="Kernel width σ", ylabel="Regularisation λ")
         self.ax_.grid(False)
+        if len(self.sigmas) <= _MAX_LABELLED:
+            # Widths rarely span more than a decade, where a log axis would label next to nothing.
+            self.ax_.set_xticks(self.sigmas, [f"{sigma:.2g}" for sigma in self.sigmas])
+            self.ax_.minorticks_off()
         row, column = np.unravel_index(np.nanargmax(self.scores), self.scores.shape)
         self.dots_ = None if self.weights is None else self._draw_weights()
         (self.best_,) = self.ax_.plot(
@@ -250,7 +263,7 @@ class CVSurfaceDisplay:
             self.sigmas[columns],
             self.regs[rows],
             s=12 + 400 * self.weights[rows, columns] / self.weights.sum(),
-            facecolor="#D55E00",
+            facecolor=PALETTE[1],
             edgecolor="white",
             linewidth=0.8,
             label="weight in the mix (area)",

@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 
 _HISTOGRAM_LABEL = "kinlearn: histogram of confidences"
 _DIAGONAL_LABEL = "perfectly calibrated"
+_ROOT_TICKS = (0.0, 0.01, 0.1, 0.5, 1.0)
 
 
 class ReliabilityDisplay:
     """Accuracy against confidence per bin, with a histogram of the confidences underneath.
 
     Plots accuracy_b against confidence_b, b over bins of the probability of the most probable
-    class, for any number of classes; points are larger where more cases lie. Above the diagonal
+    class, for any number of classes; points are larger where more cases lie, and the histogram is
+    drawn on a square-root scale so that bins of few cases can be seen. Above the diagonal
     the classifier is too modest, below it too sure of itself. Use :meth:`from_estimator` or
     :meth:`from_predictions`; draw several methods by passing one display's ``ax_`` to the next.
 
@@ -221,7 +223,8 @@ class ReliabilityDisplay:
                 [0, 1], [0, 1], color=FAINT, lw=1, ls=(0, (4, 3)), label=_DIAGONAL_LABEL, zorder=1
             )
         style: dict[str, Any] = {"label": ece if name is None else f"{name} ({ece})"}
-        style |= {"linewidth": 1.6} | kwargs
+        # The points carry the message; a strong line would give bins of few cases equal voice.
+        style |= {"linewidth": 1.3, "alpha": 0.55} | kwargs
         (self.line_,) = self.ax_.plot(self.curve.confidence, self.curve.accuracy, **style)
         self.points_ = self.ax_.scatter(
             self.curve.confidence,
@@ -240,7 +243,7 @@ class ReliabilityDisplay:
         self.ax_histogram_ = self._draw_histogram() if histogram else _histogram_axes(self.ax_)
         if self.ax_histogram_ is None:
             self.ax_.set_xlabel("Confidence")
-        show_legend(self.ax_, loc="upper left")
+        show_legend(self.ax_, loc="lower right")
         return self
 
     def _draw_histogram(self) -> Axes | None:
@@ -254,23 +257,27 @@ class ReliabilityDisplay:
             style_axes(below)
             self.ax_.tick_params(axis="x", labelbottom=False)
             self.ax_.set_xlabel("")
-            below.set(xlabel="Confidence", ylabel="Cases")
+            below.set(xlabel="Confidence", ylabel="Cases", ylim=(0, 0.02))
+            below.xaxis.label.set_size(self.ax_.yaxis.label.get_size())
+            below.yaxis.label.set_size(self.ax_.yaxis.label.get_size())
+            below.set_yscale("function", functions=(_signed_root, _signed_square))
             below.yaxis.set_major_formatter(percent)
-        bars = self.confidence_histogram
-        below.stairs(
-            bars,
-            np.linspace(0, 1, len(bars) + 1),
-            color=self.line_.get_color(),
-            linewidth=1.4,
-        )
-        below.stairs(
-            bars,
-            np.linspace(0, 1, len(bars) + 1),
-            color=self.line_.get_color(),
-            fill=True,
-            alpha=0.15,
-        )
+        bars, color = self.confidence_histogram, self.line_.get_color()
+        edges = np.linspace(0, 1, len(bars) + 1)
+        below.stairs(bars, edges, color=color, linewidth=1.3)
+        below.stairs(bars, edges, color=color, alpha=0.12, fill=True)
+        top = max(below.get_ylim()[1], 1.08 * bars.max())
+        below.set_ylim(0, top)
+        below.set_yticks([tick for tick in _ROOT_TICKS if tick <= top][-3:])
         return below
+
+
+def _signed_root(share: NDArray) -> NDArray:
+    return np.sign(share) * np.sqrt(np.abs(share))
+
+
+def _signed_square(root: NDArray) -> NDArray:
+    return np.sign(root) * np.square(root)
 
 
 def _histogram_axes(ax: Axes) -> Any:

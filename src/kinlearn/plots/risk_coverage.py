@@ -14,13 +14,16 @@ from kinlearn.plots._style import axes_or_new, percent, require_matplotlib, show
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_FEW = 0.1
+
 
 class RiskCoverageDisplay:
     """Error among the cases answered against the share of the cases answered.
 
     Cases are answered from the most confident down; those below the confidence of a point are
     handed over (to a person, say). The right end is the plain error rate; the faster the curve
-    falls to the left, the better the confidence finds the errors. Use :meth:`from_estimator` or
+    falls to the left, the better the confidence finds the errors. The height of the picture is that
+    of the curve from 10 % of the cases on; before, single errors make it jump. Use :meth:`from_estimator` or
     :meth:`from_predictions`; draw several methods by passing one display's ``ax_`` to the next.
 
     Parameters
@@ -170,11 +173,18 @@ class RiskCoverageDisplay:
             clip_on=False,
             zorder=self.line_.get_zorder() + 1,
         )
-        top = max(np.max(line.get_ydata()) for line in self.ax_.lines)
-        # A curve that is zero throughout still needs an axis with a height.
-        self.ax_.set(xlim=(0, 1.01), ylim=(-0.02 * top, 1.1 * top) if top > 0 else (-0.001, 0.05))
+        self._set_limits()
         self.ax_.set(xlabel="Share of cases answered", ylabel="Error among answered")
         self.ax_.xaxis.set_major_formatter(percent)
         self.ax_.yaxis.set_major_formatter(percent)
         show_legend(self.ax_, loc="upper left")
         return self
+
+    def _set_limits(self) -> None:
+        """Leave out what is read from few cases: one error among the first three is 33 %."""
+        settled = self.curve.coverage >= _FEW
+        # A curve that is zero throughout still needs an axis with a height.
+        top = max(1.15 * self.curve.risk[settled].max(), 0.01)
+        if len(self.ax_.lines) > 2:
+            top = max(top, self.ax_.get_ylim()[1])
+        self.ax_.set(xlim=(0, 1.01), ylim=(-0.02 * top, top))
