@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from kinlearn.cli.refusal import refusing
 
@@ -17,21 +18,22 @@ def demo(
     ] = Path("demo-output"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the splits and the models.")] = 0,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Less data and fewer splits: a few seconds.")
+        bool, typer.Option("--quick", help="Fewer data sets, rows and splits: a few seconds.")
     ] = False,
 ) -> None:
     """Tune and fit kinlearn beside its rivals, print tables and draw pictures.
 
     The data ship with scikit-learn, so nothing is downloaded.
     """
-    # Imported here so that --help and --version do not wait for the numerical libraries.
-    from rich.console import Console
-
+    # Imported here so that --help and --version do not wait for what only the demo needs.
     from kinlearn.cli.parts import PARTS
+    from kinlearn.plots._style import require_matplotlib
 
     console = Console()
     started = time.perf_counter()
     with refusing():
+        # Asked first, because the pictures come last.
+        require_matplotlib("kinlearn demo")
         out.mkdir(parents=True, exist_ok=True)
         for part in PARTS:
             result = part(out, console, seed=seed, quick=quick)

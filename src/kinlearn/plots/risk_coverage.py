@@ -22,9 +22,10 @@ class RiskCoverageDisplay:
 
     Cases are answered from the most confident down; those below the confidence of a point are
     handed over (to a person, say). The right end is the plain error rate; the faster the curve
-    falls to the left, the better the confidence finds the errors. The height of the picture is that
-    of the curve from 10 % of the cases on; before, single errors make it jump. Use :meth:`from_estimator` or
-    :meth:`from_predictions`; draw several methods by passing one display's ``ax_`` to the next.
+    falls to the left, the better the confidence finds the errors. The picture is as high as the
+    curve from 10 % of the cases on; further left, single errors make it jump. Use
+    :meth:`from_estimator` or :meth:`from_predictions`; draw several methods by passing one
+    display's ``ax_`` to the next.
 
     Parameters
     ----------

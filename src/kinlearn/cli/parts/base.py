@@ -27,13 +27,44 @@ class Part(Protocol):
         ...
 
 
-def progress_bar(console: Console) -> Progress:
-    """The progress bar of every part; it leaves no trace when the part is done."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-    )
+class Steps:
+    """Progress of a part: a bar on a terminal, a line per stage where no bar can be shown.
+
+    Examples
+    --------
+    >>> from rich.console import Console
+    >>> with Steps(Console(), total=2) as steps:
+    ...     steps.stage("LSPC on wine")
+    ...     steps.advance(2)
+    LSPC on wine
+    """
+
+    def __init__(self, console: Console, *, total: int) -> None:
+        self._console = console
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("", total=total)
+
+    def __enter__(self) -> Steps:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
+
+    def stage(self, description: str) -> None:
+        """Say what is being worked on now."""
+        self._bar.update(self._task, description=description)
+        if not self._console.is_terminal:
+            self._console.print(description, highlight=False)
+
+    def advance(self, n_steps: int = 1) -> None:
+        """Count steps as done."""
+        self._bar.advance(self._task, n_steps)
