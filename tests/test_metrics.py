@@ -79,6 +79,14 @@ def test_a_calibrated_forecast_has_a_small_error_and_an_overconfident_one_has_no
     assert expected_calibration_error(y, sharp, classes=CLASSES) > 0.1
 
 
+def test_a_confidence_on_an_edge_belongs_to_the_bin_below():
+    for k in range(8, 16):
+        curve = reliability_curve([0, 1], [1 - k / 15, k / 15], n_bins=15)
+        assert curve.share.tolist() == [1.0]
+        nearly = reliability_curve([0, 1], [1 - (k - 0.5) / 15, k / 15], n_bins=15)
+        assert nearly.share.tolist() == [1.0]
+
+
 def test_empty_bins_are_left_out_and_shares_sum_to_one():
     curve = reliability_curve([0, 1, 1], [0.05, 0.95, 0.93], n_bins=10)
     np.testing.assert_allclose(curve.confidence, [(0.95 + 0.95 + 0.93) / 3])

@@ -79,7 +79,8 @@ def test_reliability_draws_the_curve_its_error_and_the_histogram(iris):
     ece = expected_calibration_error(y, proba, n_bins=8)
     assert display.expected_calibration_error == pytest.approx(ece)
     assert display.line_.get_label() == f"Bayes (ECE {ece:.3f})"
-    bars = np.histogram(proba.max(axis=1), 8, range=(0, 1))[0] / len(y)
+    confidence = proba.max(axis=1)
+    bars = [((b / 8 < confidence) & (confidence <= (b + 1) / 8)).mean() for b in range(8)]
     np.testing.assert_allclose(display.ax_histogram_.patches[0].get_data().values, bars)
     sizes = display.points_.get_sizes()
     assert np.argmax(sizes) == np.argmax(curve.share)

@@ -157,7 +157,8 @@ def reliability_curve(
             'kinlearn\'s posterior rules only "raw" leaves [0, 1].'
         )
     if strategy == "uniform":
-        edges = np.linspace(0.0, 1.0, n_bins + 1)
+        # Divided, not linspace: 9 / 15 is the same float as a confidence of 0.6.
+        edges = np.arange(n_bins + 1) / n_bins
     else:
         edges = _quantile_edges(confidence, weight, int(n_bins))
     bins = np.searchsorted(edges[1:-1], confidence, side="left")

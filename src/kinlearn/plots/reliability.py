@@ -173,7 +173,11 @@ class ReliabilityDisplay:
         require_matplotlib(f"{cls.__name__}.from_predictions")
         curve = reliability_curve(y_true, proba, n_bins, classes, strategy, sample_weight)
         confidence, _, weight = top_label_outcomes(y_true, proba, classes, sample_weight)
-        counts, _ = np.histogram(confidence.clip(0, 1), n_bins, range=(0, 1), weights=weight)
+        # A bin holds its right edge, as in the curve; np.histogram's holds its left.
+        inner_edges = np.arange(1, n_bins) / n_bins
+        counts = np.bincount(
+            np.searchsorted(inner_edges, confidence, side="left"), weight, minlength=n_bins
+        )
         shape = np.shape(proba)
         display = cls(
             curve=curve,
