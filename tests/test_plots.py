@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from kinlearn import LSPCCV
 from kinlearn.metrics import (
     area_under_risk_coverage,
     expected_calibration_error,
@@ -251,6 +252,19 @@ def test_surface_of_a_grid_search_around_or_inside_a_pipeline(inside, iris):
     display = CVSurfaceDisplay.from_estimator(search.fit(X, y))
     assert display.scores.shape == (2, 2)
     np.testing.assert_array_equal(display.sigmas, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("combine", ["stack", "best"])
+def test_surface_of_a_tuned_lspc_shows_its_own_point_and_mix(combine, iris):
+    _, X, y = iris
+    model = make_pipeline(StandardScaler(), LSPCCV(combine=combine)).fit(X, y)
+    tuned = model[-1]
+    display = CVSurfaceDisplay.from_estimator(model)
+    assert display.best_.get_xdata()[0] == tuned.sigma_
+    assert display.best_.get_ydata()[0] == tuned.reg_
+    assert np.nanmax(display.scores) == pytest.approx(tuned.best_score_)
+    assert display.weights.sum() == pytest.approx(1)
+    assert len(display.dots_.get_sizes()) == np.count_nonzero(tuned.weights_)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kinlearn.plots._style import (
+    FAINT,
     INK,
     PALETTE,
     SEQUENTIAL,
@@ -209,7 +210,7 @@ class CVSurfaceDisplay:
         colorbar : bool, default=True
             Draw the colour bar.
         **kwargs : dict
-            Passed to ``matplotlib.axes.Axes.pcolormesh``. By default the worst quarter of the
+            Passed to ``matplotlib.axes.Axes.pcolormesh``. By default the worse half of the
             scores shares the darkest colour, so that the differences near the best can be seen.
 
         Returns
@@ -222,7 +223,7 @@ class CVSurfaceDisplay:
         finite = self.scores[np.isfinite(self.scores)]
         style = {"cmap": SEQUENTIAL} | kwargs
         if "norm" not in style:
-            style = {"vmin": np.quantile(finite, 0.25), "vmax": finite.max()} | style
+            style = {"vmin": np.median(finite), "vmax": finite.max()} | style
         self.mesh_ = self.ax_.pcolormesh(
             _log_edges(self.sigmas), _log_edges(self.regs), self.scores, **style
         )
@@ -251,6 +252,8 @@ class CVSurfaceDisplay:
                 self.mesh_, ax=self.ax_, label=self.score_name, extend="min" if below else "neither"
             )
             self.colorbar_.outline.set_visible(False)
+            self.colorbar_.ax.tick_params(color=FAINT, labelcolor=INK, labelsize=9, width=0.8)
+            self.colorbar_.ax.yaxis.label.set(color=INK, size=10)
         if name is not None:
             self.ax_.set_title(name)
         show_legend(self.ax_, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)

@@ -247,7 +247,7 @@ class ReliabilityDisplay:
         self.ax_histogram_ = self._draw_histogram() if histogram else _histogram_axes(self.ax_)
         if self.ax_histogram_ is None:
             self.ax_.set_xlabel("Confidence")
-        show_legend(self.ax_, loc="lower right")
+        show_legend(self.ax_, loc="best")
         return self
 
     def _draw_histogram(self) -> Axes | None:

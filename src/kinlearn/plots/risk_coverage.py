@@ -178,7 +178,7 @@ class RiskCoverageDisplay:
         self.ax_.set(xlabel="Share of cases answered", ylabel="Error among answered")
         self.ax_.xaxis.set_major_formatter(percent)
         self.ax_.yaxis.set_major_formatter(percent)
-        show_legend(self.ax_, loc="upper left")
+        show_legend(self.ax_, loc="best")
         return self
 
     def _set_limits(self) -> None:

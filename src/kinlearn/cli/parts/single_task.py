@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,9 @@ from kinlearn import LSPCCV
 from kinlearn.cli.parts.base import PartResult, Steps
 from kinlearn.metrics import brier_score, expected_calibration_error
 from kinlearn.plots import ReliabilityDisplay, RiskCoverageDisplay, close, subplots
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LOADERS: dict[str, Callable] = {
     "breast cancer": load_breast_cancer,
@@ -153,15 +157,29 @@ def draw(outcomes: list[Outcome], path: Path) -> Path:
     names = list(dict.fromkeys(outcome.data for outcome in outcomes))
     figure, axes = subplots(2, len(names), panel_size=(4.4, 4.2))
     for column, data in enumerate(names):
-        for outcome in (outcome for outcome in outcomes if outcome.data == data):
-            reliability, risk = axes[0, column], axes[1, column]
+        reliability, risk = axes[:, column]
+        group = [outcome for outcome in outcomes if outcome.data == data]
+        for rank, outcome in enumerate(group):
+            predictions = outcome.y_true, outcome.proba
+            # The first method lies on top where curves meet; points lie one level above lines.
+            shown = {"name": outcome.method, "zorder": 2 + 2 * (len(group) - rank)}
             ReliabilityDisplay.from_predictions(
-                outcome.y_true, outcome.proba, name=outcome.method, n_bins=N_BINS, ax=reliability
+                *predictions, n_bins=N_BINS, ax=reliability, **shown
             )
-            RiskCoverageDisplay.from_predictions(
-                outcome.y_true, outcome.proba, name=outcome.method, ax=risk
-            )
-        reliability.set_title(f"{data.capitalize()} ({len(outcome.y_true)} cases)")
+            RiskCoverageDisplay.from_predictions(*predictions, ax=risk, **shown)
+        reliability.set_title(f"{data.capitalize()} ({len(group[0].y_true)} cases)")
+    _share_legend(figure, axes, [outcome.method for outcome in outcomes])
     figure.savefig(path, dpi=150)
     close(figure)
     return path
+
+
+def _share_legend(figure: Figure, axes: NDArray, methods: list[str]) -> None:
+    # One legend over all panels, because six of them would cover curves.
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    for ax in axes.ravel():
+        ax.get_legend().remove()
+    names = [next((m for m in methods if label.startswith(m)), label) for label in labels]
+    figure.legend(
+        handles, names, loc="outside upper center", ncols=len(names), frameon=False, fontsize=11
+    )
