@@ -202,6 +202,13 @@ def test_surface_puts_scores_weights_and_the_star_where_they_belong():
     display.figure_.canvas.draw()
 
 
+def test_surface_marks_the_point_that_was_chosen_among_equals():
+    results = {"param_sigma": [1.0, 2.0], "param_reg": [0.1, 0.1], "mean_test_score": [0.9, 0.9]}
+    for index in (0, 1):
+        display = CVSurfaceDisplay.from_cv_results(results, best_index=index)
+        assert display.best_.get_xdata()[0] == results["param_sigma"][index]
+
+
 def test_surface_takes_the_best_over_further_parameters_and_leaves_gaps():
     results = {
         "param_sigma": [1.0, 1.0, 2.0],

@@ -42,6 +42,8 @@ class CVSurfaceDisplay:
         Score per cell, greater is better; NaN where the grid has no point.
     weights : ndarray of shape (n_regs, n_sigmas), default=None
         Weight of each cell in the mix; None: no dots.
+    best : (float, float), default=None
+        Sigma and reg of the best single point; None: where the score is greatest.
     score_name : str, default="Held-out score"
         Label of the colour bar.
 
@@ -79,12 +81,14 @@ class CVSurfaceDisplay:
         regs: Floats,
         scores: Floats,
         weights: Floats | None = None,
+        best: tuple[float, float] | None = None,
         score_name: str = "Held-out score",
     ) -> None:
         self.sigmas = sigmas
         self.regs = regs
         self.scores = scores
         self.weights = weights
+        self.best = best
         self.score_name = score_name
 
     @classmethod
@@ -103,7 +107,7 @@ class CVSurfaceDisplay:
         ----------
         estimator : fitted ``LSPCCV``, ``GridSearchCV`` over ``sigma`` and ``reg``, or a pipeline
             that ends in one
-            Its ``cv_results_`` are drawn, and its ``weights_`` if it has them.
+            Its ``cv_results_`` are drawn, and its ``weights_`` and ``best_index_`` if it has them.
         score, score_name
             As in :meth:`from_cv_results`.
         ax, **kwargs
@@ -123,6 +127,7 @@ class CVSurfaceDisplay:
         return cls.from_cv_results(
             tuned.cv_results_,
             weights=getattr(tuned, "weights_", None),
+            best_index=getattr(tuned, "best_index_", None),
             score=score,
             score_name=score_name,
             ax=ax,
@@ -135,6 +140,7 @@ class CVSurfaceDisplay:
         cv_results: Mapping[str, Any],
         *,
         weights: ArrayLike | None = None,
+        best_index: int | None = None,
         score: str = "mean_test_score",
         score_name: str | None = None,
         ax: Axes | None = None,
@@ -149,6 +155,8 @@ class CVSurfaceDisplay:
             ``score``, one entry per grid point.
         weights : array-like of shape (n_points,), default=None
             Weight of each grid point in the mix.
+        best_index : int, default=None
+            Position of the best single point, which decides ties; None: the greatest score.
         score : str, default="mean_test_score"
             The key of the score, greater is better.
         score_name : str, default=None
@@ -187,6 +195,7 @@ class CVSurfaceDisplay:
             regs=regs,
             scores=scores,
             weights=mix,
+            best=None if best_index is None else (float(sigma[best_index]), float(reg[best_index])),
             score_name=score_name or "Held-out score",
         )
         return display.plot(ax=ax, **kwargs)
@@ -233,11 +242,9 @@ class CVSurfaceDisplay:
             # Widths rarely span more than a decade, where a log axis would label next to nothing.
             self.ax_.set_xticks(self.sigmas, [f"{sigma:.2g}" for sigma in self.sigmas])
             self.ax_.minorticks_off()
-        row, column = np.unravel_index(np.nanargmax(self.scores), self.scores.shape)
         self.dots_ = None if self.weights is None else self._draw_weights()
         (self.best_,) = self.ax_.plot(
-            [self.sigmas[column]],
-            [self.regs[row]],
+            *self._best_point(),
             marker="*",
             markersize=15,
             markerfacecolor="white",
@@ -258,6 +265,12 @@ class CVSurfaceDisplay:
             self.ax_.set_title(name)
         show_legend(self.ax_, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
         return self
+
+    def _best_point(self) -> tuple[list[float], list[float]]:
+        if self.best is not None:
+            return [self.best[0]], [self.best[1]]
+        row, column = np.unravel_index(np.nanargmax(self.scores), self.scores.shape)
+        return [self.sigmas[column]], [self.regs[row]]
 
     def _draw_weights(self) -> Any:
         assert self.weights is not None

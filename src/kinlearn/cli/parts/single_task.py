@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,7 +162,7 @@ def draw(outcomes: list[Outcome], path: Path) -> Path:
         for rank, outcome in enumerate(group):
             predictions = outcome.y_true, outcome.proba
             # The first method lies on top where curves meet; points lie one level above lines.
-            shown = {"name": outcome.method, "zorder": 2 + 2 * (len(group) - rank)}
+            shown: dict[str, Any] = {"name": outcome.method, "zorder": 2 + 2 * (len(group) - rank)}
             ReliabilityDisplay.from_predictions(
                 *predictions, n_bins=N_BINS, ax=reliability, **shown
             )
