@@ -46,8 +46,21 @@ class Results:
         self.content.update(facts)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         partial = self.path.with_suffix(".partial")
-        partial.write_text(json.dumps(self.content, indent=1, sort_keys=True) + "\n")
+        partial.write_text(lines_of(self.content) + "\n")
         partial.replace(self.path)
+
+
+def lines_of(content: Any, depth: int = 2) -> str:
+    """Return JSON with a line for each entry of the outer levels, so that changes can be read."""
+    if depth == 0 or not isinstance(content, (dict, list)) or not content:
+        return json.dumps(content, sort_keys=True, ensure_ascii=False)
+    if isinstance(content, list):
+        return "[\n" + ",\n".join(lines_of(entry, 0) for entry in content) + "\n]"
+    entries = (
+        f"{json.dumps(key, ensure_ascii=False)}: {lines_of(value, depth - 1)}"
+        for key, value in content.items()
+    )
+    return "{\n" + ",\n".join(entries) + "\n}"
 
 
 def significant(value: Any, digits: int = 5) -> Any:
