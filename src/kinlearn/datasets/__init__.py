@@ -1,0 +1,5 @@
+"""Data that the library makes itself, with the truth known."""
+
+from kinlearn.datasets.toy import gaussian_mixture_toy_posterior, make_gaussian_mixture_toy
+
+__all__ = ["gaussian_mixture_toy_posterior", "make_gaussian_mixture_toy"]
