@@ -19,6 +19,7 @@ from kinlearn.selection.grids import (
     edge_advice,
     widen,
 )
+from kinlearn.selection.refine import refined_weights
 from kinlearn.selection.scoring import HeldOutRows, row_scores, score_grid
 
 Point = dict[str, float]
@@ -131,8 +132,11 @@ class GridSearch:
         self.mean_scores = np.nanmean(self.values, axis=1)
         self.best = int(np.nanargmax(self.mean_scores))
 
-    def combine(self, rule: str) -> np.ndarray:
-        """Choose the weights of the points and return the mix's held-out scores, (R, c)."""
+    def combine(self, rule: str, refine: bool = False) -> np.ndarray:
+        """Choose the weights of the points and return the mix's held-out scores, (R, c).
+
+        With `refine`, the points that stacking keeps are weighed anew by log-loss.
+        """
         by_row, row_weights = self.by_row, self.rows.weights
         if by_row is None or self.scoring == "squared_error":
             row_weights = self.rows.fit_weights
@@ -148,6 +152,15 @@ class GridSearch:
             self.best,
         )
         used = np.flatnonzero(self.weights)
+        if refine and rule == "stack" and used.size > 1:
+            self.weights[used] = refined_weights(
+                self.scores[used].astype(np.float64, copy=False),
+                self.rows.fit_targets,
+                self.rows.fit_weights,
+                self.weights[used],
+                self.rows.n_smooth,
+            )
+            used = np.flatnonzero(self.weights)
         mixed = np.zeros(self.scores.shape[1:])
         for point in used:
             mixed += self.weights[point] * self.scores[point]
