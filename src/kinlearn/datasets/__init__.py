@@ -1,0 +1,3 @@
+from kinlearn.datasets.rotated_labels import make_rotated_labels
+
+__all__ = ["make_rotated_labels"]

@@ -1,0 +1,1 @@
+"""Pure solvers: functions on arrays, no estimators, no data frames."""
