@@ -117,7 +117,7 @@ def test_solvers_agree_with_the_naive_solution(similarity, sharing, n_centers):
     assert cg.converged
     assert_allclose(cg.solution, expected, atol=1e-8)
     assert masked.n_iter <= 2
-    assert_allclose(unrotate(decomposed, masked.solution, spectrum[1]), expected, atol=1e-10)
+    assert_allclose(unrotate(decomposed, masked.solution @ spectrum[1].T), expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("similarity", ["correlation", "signed"])
@@ -139,7 +139,7 @@ def test_full_sharing_is_the_limit(similarity):
     mask = np.random.default_rng(0).random(Z.shape) > 0.3
     masked = solve_masked(decomposed, targets, mask.astype(float), *spectrum, reg=1e-2, sharing=1.0)
     held = naive(features, targets, W, 1e-2, 1 - 1e-9, mask.astype(float))
-    assert_allclose(unrotate(decomposed, masked.solution, spectrum[1]), held, atol=1e-5)
+    assert_allclose(unrotate(decomposed, masked.solution @ spectrum[1].T), held, atol=1e-5)
 
 
 @pytest.mark.parametrize("reg", [1e-5, 1e-2])
@@ -155,7 +155,7 @@ def test_missing_labels_equal_the_naive_solution(reg, sharing, n_centers):
     decomposed = feature_spectrum(features, symmetric=n_centers is None)
     masked = solve_masked(decomposed, Z, V, *spectrum, reg=reg, sharing=sharing, tol=1e-12)
     assert masked.converged
-    assert_allclose(unrotate(decomposed, masked.solution, spectrum[1]), expected, atol=1e-7)
+    assert_allclose(unrotate(decomposed, masked.solution @ spectrum[1].T), expected, atol=1e-7)
     direct = solve_direct(features, Z, *spectrum, reg=reg, sharing=sharing, pair_weights=V)
     assert_allclose(direct, expected, atol=1e-7)
     again = solve_masked(

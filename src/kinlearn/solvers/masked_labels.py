@@ -33,6 +33,8 @@ def solve_masked(
     *,
     reg: float,
     sharing: float,
+    n_labels: int | None = None,
+    total_weight: float | None = None,
     start: Array | None = None,
     tol: float = 1e-10,
     max_iter: int = 1000,
@@ -49,26 +51,31 @@ def solve_masked(
     label_values, label_vectors : ndarray
         Eigendecomposition of the label Laplacian.
     reg, sharing : float
+    n_labels : int, optional
+        The T of the objective, when the columns are only some of the labels.
+    total_weight : float, optional
+        The N of the objective in the same case: the total weight of all labels' pairs.
     start : ndarray, optional
         Rotated coefficients to start from.
 
     Returns
     -------
     IterativeSolution
-        Its ``solution`` is ``QᵀΘV`` of shape (r, T): pass it to `unrotate` for Θ.
+        Its ``solution`` is ``QᵀΘV`` of shape (r, T); ``Θ = unrotate(spectrum, solution @ V.T)``.
     """
     if spectrum.root_weights is not None:
         raise ValueError(
             "solve_masked wants the decomposition of the unweighted features, but this one has row "
             "weights: put them into pair_weights."
         )
-    n, n_labels = targets.shape
+    n, n_columns = targets.shape
+    n_labels = n_labels or n_columns
     factors = precision_factors(label_values, sharing, n_labels)
     active = np.isfinite(factors)
     basis = label_vectors[:, active]
     penalty = reg * factors[active][None, :]
     s = spectrum.values[:, None]
-    share = pair_weights * (n_labels / pair_weights.sum())
+    share = pair_weights * (n_labels / (total_weight or float(pair_weights.sum())))
     left = spectrum.left
 
     def operator(theta: Array) -> Array:
@@ -84,11 +91,11 @@ def solve_masked(
         tol=tol,
         max_iter=max_iter,
     )
-    full = np.zeros((len(spectrum.values), n_labels))
+    full = np.zeros((len(spectrum.values), n_columns))
     full[:, active] = found.solution
     return found._replace(solution=full)
 
 
-def unrotate(spectrum: FeatureSpectrum, rotated: Array, label_vectors: Array) -> Array:
-    """``Θ = Q·rotated·Vᵀ``: coefficients on the centres."""
-    return spectrum.right @ (rotated @ label_vectors.T)
+def unrotate(spectrum: FeatureSpectrum, rotated: Array) -> Array:
+    """``Q·rotated``: coefficients on the centres from those in the eigenbasis of the features."""
+    return spectrum.right @ rotated

@@ -95,6 +95,7 @@ def solve_cg(
     reg: float,
     sharing: float,
     weights: Array | None = None,
+    n_labels: int | None = None,
     tol: float = 1e-8,
     max_iter: int = 10_000,
 ) -> IterativeSolution:
@@ -110,12 +111,14 @@ def solve_cg(
     reg, sharing : float
     weights : ndarray of shape (n,), optional
         Row weights.
+    n_labels : int, optional
+        The T of the objective, when the columns are only some of the labels.
     tol : float
         Relative residual to reach.
     max_iter : int
     """
     n = features.shape[0]
-    factors = precision_factors(label_values, sharing, len(label_values))
+    factors = precision_factors(label_values, sharing, n_labels or len(label_values))
     active = np.isfinite(factors)
     basis = label_vectors[:, active]
     mixing = reg * (basis * factors[active]) @ basis.T

@@ -33,6 +33,8 @@ def solve_direct(
     reg: float,
     sharing: float,
     pair_weights: Array | None = None,
+    n_labels: int | None = None,
+    total_weight: float | None = None,
 ) -> Array:
     """Coefficients Θ (m, T) from the dense Kronecker system.
 
@@ -46,9 +48,14 @@ def solve_direct(
     reg, sharing : float
     pair_weights : ndarray of shape (n, T), optional
         Weight of every (row, label) pair, 0 where unobserved; None for all ones.
+    n_labels : int, optional
+        The T of the objective, when the columns are only some of the labels.
+    total_weight : float, optional
+        The N of the objective in the same case: the total weight of all labels' pairs.
     """
     n, m = features.shape
-    n_labels = targets.shape[1]
+    n_columns = targets.shape[1]
+    n_labels = n_labels or n_columns
     factors = precision_factors(label_values, sharing, n_labels)
     active = np.isfinite(factors)
     basis = label_vectors[:, active]  # at sharing=1 the labels can only move together
@@ -59,10 +66,11 @@ def solve_direct(
             f"{basis.shape[1]} labels), more than {MAX_UNKNOWNS}: use solver='spectral' or 'cg'."
         )
     if pair_weights is None:
-        pair_weights = np.ones((n, n_labels))
-    scale = n_labels / pair_weights.sum()
+        pair_weights = np.ones((n, n_columns))
+        total_weight = float(n * n_labels)
+    scale = n_labels / (total_weight or float(pair_weights.sum()))
     H = np.kron(np.diag(reg * factors[active]), np.eye(m))
-    for t in range(n_labels):
+    for t in range(n_columns):
         gram = scale * features.T @ (pair_weights[:, t, None] * features)
         H += np.kron(np.outer(basis[t], basis[t]), gram)
     h = scale * features.T @ (pair_weights * targets) @ basis

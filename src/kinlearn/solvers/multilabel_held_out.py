@@ -39,6 +39,8 @@ class LeaveOneOut:
         Eigendecomposition of the label Laplacian.
     own_centers : bool
         True when centre i is row i, so that it has to leave with it.
+    n_labels : int, optional
+        The T of the objective, when the columns are only some of the labels.
 
     Examples
     --------
@@ -64,7 +66,9 @@ class LeaveOneOut:
         label_vectors: Array,
         *,
         own_centers: bool,
+        n_labels: int | None = None,
     ) -> None:
+        self.n_labels = n_labels or len(label_values)
         self.spectrum = spectrum
         self.targets = targets
         self.label_values = label_values
@@ -82,7 +86,7 @@ class LeaveOneOut:
     def scores(self, *, reg: float, sharing: float) -> Array:
         """Scores (n, T) of every row by the model fitted without it."""
         n = self.targets.shape[0]
-        factors = precision_factors(self.label_values, sharing, len(self.label_values))
+        factors = precision_factors(self.label_values, sharing, self.n_labels)
         rho = reg * factors * self.spectrum.total_weight * (n - 1) / n
         held_out = np.zeros_like(self.targets)
         # Where the penalty is infinite the rotated column is zero: nothing to compute.

@@ -112,6 +112,7 @@ def solve_sylvester(
     *,
     reg: float,
     sharing: float,
+    n_labels: int | None = None,
 ) -> Array:
     """Coefficients Θ (m, T) of multi-label LSPC for complete labels.
 
@@ -124,6 +125,9 @@ def solve_sylvester(
         Eigendecomposition of the label Laplacian.
     reg, sharing : float
         Strength of the penalty, and the part of it that ties labels together.
+    n_labels : int, optional
+        The T of the objective, when the columns are only some of the labels (those that know a
+        class); their number when left out.
 
     Examples
     --------
@@ -138,7 +142,7 @@ def solve_sylvester(
     >>> bool(np.allclose(residual, K @ Z / 2))
     True
     """
-    factors = precision_factors(label_values, sharing, len(label_values))
+    factors = precision_factors(label_values, sharing, n_labels or len(label_values))
     rotated = rotate_targets(spectrum, targets, label_vectors)
     filtered = spectral_filter(spectrum, reg, factors) * rotated
     return spectrum.right @ filtered @ label_vectors.T
