@@ -124,7 +124,9 @@ def make_label_training_set(
         )
     rows = find_distinct_rows(X, row_weights)
     plain = np.ones(n) if row_weights is None else row_weights
-    sums = [_class_sums(rows, table.codes[:, t], plain, len(c)) for t, c in enumerate(table.classes)]
+    sums = [
+        _class_sums(rows, table.codes[:, t], plain, len(c)) for t, c in enumerate(table.classes)
+    ]
     totals = np.array([s.sum() for s in sums])
     priors = [s.sum(axis=0) / max(s.sum(), 1e-300) for s in sums]
     varies = np.array([int((s.sum(axis=0) > 0).sum()) > 1 for s in sums])
@@ -138,7 +140,9 @@ def make_label_training_set(
     fit_sums = sums
     if class_weight is not None:
         fit_sums = [
-            _class_sums(rows, table.codes[:, t], plain * _balance(table, t, class_weight), s.shape[1])
+            _class_sums(
+                rows, table.codes[:, t], plain * _balance(table, t, class_weight), s.shape[1]
+            )
             for t, s in enumerate(sums)
         ]
     sizes = [len(table.classes[t]) for t in active]

@@ -58,7 +58,9 @@ class ScoreLayout:
         if self.indicator:
             d = self.difference(scores)
             e = np.broadcast_to(scores[:, self.n_labels :], d.shape)
-            return [np.column_stack([e[:, t] - d[:, t], e[:, t] + d[:, t]]) / 2 for t in self.labels]
+            return [
+                np.column_stack([e[:, t] - d[:, t], e[:, t] + d[:, t]]) / 2 for t in self.labels
+            ]
         edges = np.cumsum(self.sizes)[:-1]
         return np.split(scores, edges, axis=1)
 
@@ -214,7 +216,9 @@ def _score_part(point: Array, rows: HeldOutLabels, part: slice, scoring: Any) ->
         return float(label_ranking_average_precision_score(Y[known], expanded[known]))
     by_label = rows.layout.by_label(point[part].astype(np.float64, copy=False))
     values, hits, sizes = [], [], []
-    for t, (q, z) in enumerate(zip(by_label, (target[part] for target in rows.targets), strict=True)):
+    for t, (q, z) in enumerate(
+        zip(by_label, (target[part] for target in rows.targets), strict=True)
+    ):
         weights = rows.weights[part, t]
         wanted = [1] if q.shape[1] == 2 else range(q.shape[1])
         for y in wanted:

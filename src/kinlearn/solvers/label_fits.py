@@ -188,7 +188,9 @@ class IterativeFit(LabelFit):
     def coefficients(self, points: Points, mix: Array | None = None) -> Array:
         """One run per point and class."""
         shares = np.ones(len(points)) if mix is None else mix
-        solutions = (share * self._solve(*point) for point, share in zip(points, shares, strict=True))
+        solutions = (
+            share * self._solve(*point) for point, share in zip(points, shares, strict=True)
+        )
         return np.sum(list(solutions), axis=0)
 
     def predict(self, features: Array, points: Points, out: Array) -> None:

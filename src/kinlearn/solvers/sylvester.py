@@ -66,11 +66,11 @@ def feature_spectrum(
         is then eigendecomposed and never squared.
     """
     if weights is None and symmetric:
-        values, vectors = scipy.linalg.eigh(features, driver="evd")
+        values, vectors = scipy.linalg.eigh(features, driver="evd", check_finite=False)
         return FeatureSpectrum(vectors, values, vectors, None)
     root = None if weights is None else np.sqrt(weights)
     scaled = features if root is None else root[:, None] * features
-    left, values, right = scipy.linalg.svd(scaled, full_matrices=False, lapack_driver="gesdd")
+    left, values, right = scipy.linalg.svd(scaled, full_matrices=False, check_finite=False)
     return FeatureSpectrum(left, values, np.ascontiguousarray(right.T), root)
 
 
