@@ -1,1 +1,1 @@
-"""Pure solvers: functions on arrays, no estimators, no data frames."""
+"""Pure functions on arrays; each is named after the formula it computes."""
