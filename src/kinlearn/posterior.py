@@ -87,23 +87,49 @@ def fit_beta(
     >>> fit_beta(np.eye(2), np.eye(2)) < np.inf
     True
     """
-    n = scores.shape[0]
-    targets = smooth(targets, n if n_smooth is None else n_smooth)
-    weights = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
-    scores = scores - scores.mean(axis=1, keepdims=True)
-    scale = float(np.abs(scores).max())
+    rows = np.ones(scores.shape[0]) if weights is None else weights
+    return fit_common_beta([(scores, targets, rows)], n_smooth, max_iter)
+
+
+def fit_common_beta(
+    blocks: list[tuple[np.ndarray, np.ndarray, np.ndarray]],
+    n_smooth: int | None = None,
+    max_iter: int = 100,
+) -> float:
+    """Return the one ``beta ≥ 0`` for several blocks of rows, which may differ in their classes.
+
+    Parameters
+    ----------
+    blocks : list of (scores, targets, weights)
+        Of shapes (n, c), (n, c) and (n,) each, as in :func:`fit_beta`.
+    n_smooth : int, optional
+        The n of the smoothing; the number of all rows when left out.
+    """
+    n = sum(scores.shape[0] for scores, _, _ in blocks)
+    scale = max((_reach(scores) for scores, _, _ in blocks if scores.size), default=0.0)
     if scale == 0.0 or not np.isfinite(scale):
         return 0.0
-    scores = scores / scale
-    wanted = float(weights @ np.einsum("nc,nc->n", targets, scores))
+    total = sum(float(weights.sum()) for _, _, weights in blocks)
+    scaled = [
+        ((scores - scores.mean(axis=1, keepdims=True)) / scale, weights / total)
+        for scores, _, weights in blocks
+    ]
+    wanted = sum(
+        float(w @ np.einsum("nc,nc->n", smooth(targets, n if n_smooth is None else n_smooth), q))
+        for (q, w), (_, targets, _) in zip(scaled, blocks, strict=True)
+    )
     if wanted <= 0.0:  # the scores point the wrong way: certainty would only hurt
         return 0.0
 
     def slope_and_curvature(beta: float) -> tuple[float, float]:
-        p = softmax(beta * scores, axis=1)
-        mean = np.einsum("nc,nc->n", p, scores)
-        second = np.einsum("nc,nc,nc->n", p, scores, scores)
-        return float(weights @ mean) - wanted, float(weights @ (second - mean**2))
+        slope, curvature = -wanted, 0.0
+        for q, w in scaled:
+            p = softmax(beta * q, axis=1)
+            mean = np.einsum("nc,nc->n", p, q)
+            second = np.einsum("nc,nc,nc->n", p, q, q)
+            slope += float(w @ mean)
+            curvature += float(w @ (second - mean**2))
+        return slope, curvature
 
     low, high, beta = 0.0, np.inf, 1.0
     for _ in range(max_iter):
@@ -119,6 +145,11 @@ def fit_beta(
         if abs(beta - previous) <= 1e-12 * beta:
             break
     return beta / scale
+
+
+def _reach(scores: np.ndarray) -> float:
+    """Largest distance of a score from the mean of its row."""
+    return float(np.abs(scores - scores.mean(axis=1, keepdims=True)).max())
 
 
 def smooth(targets: np.ndarray, n: int) -> np.ndarray:

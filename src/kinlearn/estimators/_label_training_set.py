@@ -1,4 +1,4 @@
-"""What a multi-label fit works on: distinct rows, targets and weights of every (row, label) pair."""
+"""What a multi-label fit works on: distinct rows, and every pair's target and weight."""
 
 from __future__ import annotations
 

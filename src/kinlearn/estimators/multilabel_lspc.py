@@ -62,7 +62,8 @@ class MultiLabelLSPC(MultiLabelClassifier):
     threshold : float or "loo_f1", default=0.5
         Probability above which an indicator is predicted; ``"loo_f1"`` tunes one per label for F1
         on held-out probabilities.
-    n_centers, centers, center_selection, posterior, fallback, degree, coef0, memory_mb, random_state
+    n_centers, centers, center_selection, posterior, fallback, degree, coef0, memory_mb, \
+random_state
         As in :class:`LSPC`; one beta calibrates all labels.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes in the fit, label by label. Calibration ignores them.
@@ -92,7 +93,7 @@ class MultiLabelLSPC(MultiLabelClassifier):
     held_out_scores_ : ndarray of shape (n_samples, columns)
         Held-out scores, in the columns of ``coef_``.
     n_iter_ : int
-        Steps of conjugate gradients in the final fit, over all classes; 0 for other solvers.
+        Steps of conjugate gradients in the final fit, over all classes; 1 for other solvers.
     residual_ : float
         Their largest final relative residual; 0 for other solvers.
     sigma_, centers_, n_centers_, n_features_in_, feature_names_in_
@@ -216,7 +217,7 @@ class MultiLabelLSPC(MultiLabelClassifier):
     def _final_coefficients(
         self, design: LabelDesign, fit: LabelFit, points: list[tuple[float, float]]
     ) -> np.ndarray:
-        self.n_iter_, self.residual_ = 0, 0.0
+        self.n_iter_, self.residual_ = 1, 0.0
         if self.solver == "direct":
             return direct_coefficients(fit.system, *points[0])
         if isinstance(fit, IterativeFit):
@@ -229,7 +230,8 @@ class MultiLabelLSPC(MultiLabelClassifier):
 
 def check_sharing(name: str, value: Any) -> float:
     """Return a number in [0, 1], or say what was given instead."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= value <= 1.0:
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not 0.0 <= float(value) <= 1.0:
         raise ValueError(
             f"{name} must be between 0 (labels learnt alone) and 1 (one model for similar labels), "
             f"but {value!r} was given."

@@ -265,7 +265,7 @@ n_iter_, residual_
         self.best_score_ = float(search.mean_scores[search.best])
         best = search.points[search.best]
         self.sigma_, self.reg_, self.sharing_ = best["sigma"], best["reg"], best["sharing"]
-        self.n_iter_, self.residual_ = 0, 0.0
+        self.n_iter_, self.residual_ = 1, 0.0
 
     def _coefficients(
         self,

@@ -238,7 +238,9 @@ def _score_part(point: Array, rows: HeldOutLabels, part: slice, scoring: Any) ->
 
 
 def best_f1_threshold(proba: Array, positive: Array, negative: Array) -> float:
-    """The threshold with the best F1 of ``proba > threshold``, midway between two values; ½ if none.
+    """The threshold with the best F1 of ``proba > threshold``; ½ without positives.
+
+    It lies midway between two probabilities.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ class LabelFit:
         Leave-one-out is in closed form; a larger block is held out by fitting what is left.
         """
         shape = (len(points), splits.n_rows_held_out, self.system.n_columns)
-        scores = np.empty(shape, dtype=dtype)
+        scores: Array = np.empty(shape, dtype=dtype)
         if splits.leave_one_out:
             self._leave_one_out(points, splits, scores)
             return scores

@@ -2,9 +2,9 @@
 
 Indicator labels have two classes each, with targets z and 1 - z. Because ``L1 = 0`` it is enough to
 solve for the difference ``2z - 1`` (d, one column a label) and for the sum, the same all-ones
-column for every label (e, one column in all): ``q_1 = (e + d)/2``, ``q_0 = (e - d)/2``. Where labels
-are unobserved the sums differ by label and there is one such column a label. Labels with more
-classes have one problem per class, over the labels that know the class.
+column for every label (e, one column in all): ``q_1 = (e + d)/2``, ``q_0 = (e - d)/2``. Where
+labels are unobserved the sums differ by label and there is one such column a label. Labels with
+more classes have one problem per class, over the labels that know the class.
 """
 
 from __future__ import annotations
