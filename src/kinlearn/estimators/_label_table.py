@@ -88,7 +88,7 @@ def read_labels(Y: Any) -> LabelTable:
         seen = observed[:, t]
         if not seen.any():
             raise ValueError(
-                f"Label {names[t]!r} has no observed value, so its classes are unknown: drop the "
+                f"Label {names[t]} has no observed value, so its classes are unknown: drop the "
                 "column, or give 0/1 indicators, for which such a label is answered evenly."
             )
         found, codes[seen, t] = np.unique(values[seen, t].astype(np.int64), return_inverse=True)
@@ -132,6 +132,6 @@ def _check_whole(values: Array, observed: np.ndarray, names: np.ndarray) -> None
         return
     row, column = (int(i[0]) for i in np.nonzero(odd))
     raise ValueError(
-        f"Y holds {values[row, column]:g} in row {row} of label {names[column]!r}, which is not an "
+        f"Y holds {values[row, column]:g} in row {row} of label {names[column]}, which is not an "
         "integer: labels must be 0/1 indicators or integer classes, NaN where unobserved."
     )
