@@ -151,13 +151,11 @@ class LabelFit:
             )
             # Without a Laplacian the scores are the same at every sharing.
             tied = bool(problem.values.any())
-            known: dict[tuple[float, float], Array] = {}
-            for p, (reg, sharing) in enumerate(points):
-                key = (reg, sharing if tied else 0.0)
-                if key not in known:
-                    found = loo.scores(reg=reg, sharing=sharing)[splits.rows]
-                    known = {key: found} if tied else {**known, key: found}
-                scores[p][:, problem.columns] = known[key]
+            keys = [(reg, sharing if tied else 0.0) for reg, sharing in points]
+            distinct = list(dict.fromkeys(keys))
+            for key, found in zip(distinct, loo.grid(distinct), strict=True):
+                for p in np.flatnonzero([other == key for other in keys]):
+                    scores[p][:, problem.columns] = found[splits.rows]
 
     def _like(self, system: LabelSystem) -> LabelFit:
         return LabelFit(system)

@@ -16,6 +16,7 @@ leverages of ordinary least squares, ``(q_i - h_i ξ_i)/(1 - h_i)``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -25,7 +26,7 @@ from kinlearn.solvers.sylvester import FeatureSpectrum, precision_factors, rotat
 
 Array: TypeAlias = NDArray[np.float64]
 
-BLOCK_BYTES = 64 * 2**20
+BLOCK_BYTES = 32 * 2**20
 
 
 class LeaveOneOut:
@@ -85,20 +86,36 @@ class LeaveOneOut:
 
     def scores(self, *, reg: float, sharing: float) -> Array:
         """Scores (n, T) of every row by the model fitted without it."""
+        return next(self.grid([(reg, sharing)]))
+
+    def grid(self, points: list[tuple[float, float]]) -> Iterator[Array]:
+        """Yield the scores (n, T) at every (reg, sharing), as many in one product as memory allows.
+
+        Products with few columns are bound by reading the n×n eigenvectors, so points go together.
+        """
+        n, n_columns = self.targets.shape
+        width = max(1, BLOCK_BYTES // (8 * n))
+        together = max(1, width // n_columns)
+        for begin in range(0, len(points), together):
+            some = points[begin : begin + together]
+            rho = np.stack([self._ridges(reg, sharing) for reg, sharing in some])
+            held_out = np.zeros((len(some), n_columns, n))
+            # Where the penalty is infinite the rotated column is zero: nothing to compute.
+            which, columns = np.nonzero(np.isfinite(rho))
+            for part in range(0, len(columns), width):
+                p, k = which[part : part + width], columns[part : part + width]
+                held_out[p, k] = self._columns(k, rho[p, k]).T
+            for scores in held_out:
+                yield scores.T @ self.label_vectors.T
+
+    def _ridges(self, reg: float, sharing: float) -> Array:
         n = self.targets.shape[0]
         factors = precision_factors(self.label_values, sharing, self.n_labels)
-        rho = reg * factors * self.spectrum.total_weight * (n - 1) / n
-        held_out = np.zeros_like(self.targets)
-        # Where the penalty is infinite the rotated column is zero: nothing to compute.
-        active = np.flatnonzero(np.isfinite(rho))
-        width = max(1, BLOCK_BYTES // (8 * n))
-        for begin in range(0, len(active), width):
-            columns = active[begin : begin + width]
-            if self.own_centers:
-                held_out[:, columns] = self._honest(columns, rho[columns])
-            else:
-                held_out[:, columns] = self._fixed(columns, rho[columns])
-        return held_out @ self.label_vectors.T
+        return reg * factors * self.spectrum.total_weight * (n - 1) / n
+
+    def _columns(self, columns: NDArray[np.intp], rho: Array) -> Array:
+        """Held-out scores of rotated columns, each with its own ridge."""
+        return self._honest(columns, rho) if self.own_centers else self._fixed(columns, rho)
 
     def _honest(self, columns: NDArray[np.intp], rho: Array) -> Array:
         s = self.spectrum.values[:, None]
