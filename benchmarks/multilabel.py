@@ -1,7 +1,7 @@
 """What multi-label LSPC costs: spectral fit, closed-form grid, conjugate gradients, growth in T.
 
-Prints a table and writes ``results/multilabel.json`` with the machine's facts; every ratio is of two
-times measured side by side, with BLAS pinned to one thread. ``--figure`` draws the growth in T.
+Prints a table and writes ``results/multilabel.json`` with the machine's facts; every ratio is of
+two times measured side by side, with BLAS pinned to one thread. ``--figure`` draws the growth in T.
 """
 
 from __future__ import annotations

@@ -58,7 +58,12 @@ def solve_direct(
     n_labels = n_labels or n_columns
     factors = precision_factors(label_values, sharing, n_labels)
     active = np.isfinite(factors)
-    basis = label_vectors[:, active]  # at sharing=1 the labels can only move together
+    if active.all():
+        basis = np.eye(n_columns)
+        penalty = reg * (label_vectors * factors) @ label_vectors.T
+    else:  # at sharing=1 the labels can only move together
+        basis = label_vectors[:, active]
+        penalty = np.diag(reg * factors[active])
     size = m * basis.shape[1]
     if size > MAX_UNKNOWNS:
         raise ValueError(
@@ -69,10 +74,14 @@ def solve_direct(
         pair_weights = np.ones((n, n_columns))
         total_weight = float(n * n_labels)
     scale = n_labels / (total_weight or float(pair_weights.sum()))
-    H = np.kron(np.diag(reg * factors[active]), np.eye(m))
+    H = np.kron(penalty, np.eye(m))
+    blocks = H.reshape(basis.shape[1], m, basis.shape[1], m)
+    gram = None
     for t in range(n_columns):
-        gram = scale * features.T @ (pair_weights[:, t, None] * features)
-        H += np.kron(np.outer(basis[t], basis[t]), gram)
+        if gram is None or (pair_weights[:, t] != pair_weights[:, t - 1]).any():
+            gram = scale * features.T @ (pair_weights[:, t, None] * features)
+        for j, k in np.argwhere(np.outer(basis[t], basis[t]) != 0):
+            blocks[j, :, k, :] += basis[t, j] * basis[t, k] * gram
     h = scale * features.T @ (pair_weights * targets) @ basis
     solution = scipy.linalg.solve(H, h.T.ravel(), assume_a="pos", overwrite_a=True)
     return solution.reshape(basis.shape[1], m).T @ basis.T
