@@ -221,6 +221,30 @@ def test_leave_one_out_with_fixed_centres(weighted):
         assert_allclose(scores[i], features[i] @ theta, atol=1e-9)
 
 
+@pytest.mark.parametrize("n_centers", [None, 8])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("similarity", ["correlation", "signed"])
+def test_blocks_of_rows_equal_refitting_without_them(n_centers, weighted, similarity):
+    features, Z = problem(n_centers=n_centers)
+    n = len(Z)
+    targets = 2 * Z - 1
+    spectrum = label_spectrum(label_similarity(Z, similarity))
+    weights = np.random.default_rng(0).choice([1.0, 2.0, 0.5], n) if weighted else None
+    own = n_centers is None
+    decomposed = feature_spectrum(features, weights, symmetric=own and not weighted)
+    loo = LeaveOneOut(decomposed, targets, *spectrum, own_centers=own)
+    points = [(1e-3, 0.0), (1e-3, 0.8), (1e-2, 1.0)]
+    removed = np.array([2, 3, 11, 20])
+    rest = np.setdiff1d(np.arange(n), removed)
+    w = None if weights is None else weights[rest]
+    train = features[np.ix_(rest, rest)] if own else features[rest]
+    test = features[np.ix_(removed, rest)] if own else features[removed]
+    left = feature_spectrum(train, w, symmetric=own and not weighted)
+    for scores, (reg, sharing) in zip(loo.block(points, removed), points, strict=True):
+        theta = solve_sylvester(left, targets[rest], *spectrum, reg=reg, sharing=sharing)
+        assert_allclose(scores, test @ theta, atol=1e-8)
+
+
 def test_pearson_over_jointly_observed_rows():
     _, Z = problem(n=50, n_labels=5)
     mask = np.random.default_rng(3).random(Z.shape) > 0.3

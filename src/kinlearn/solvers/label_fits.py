@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -114,7 +115,8 @@ class LabelFit:
     def held_out(self, points: Points, splits: Splits, dtype: type = np.float64) -> Array:
         """Return held-out scores, shape (P, rows held out, score columns).
 
-        Leave-one-out is in closed form; a larger block is held out by fitting what is left.
+        Leave-one-out and small blocks are in closed form; a large block is held out by fitting
+        what is left.
         """
         shape = (len(points), splits.n_rows_held_out, self.system.n_columns)
         scores: Array = np.empty(shape, dtype=dtype)
@@ -122,11 +124,45 @@ class LabelFit:
             self._leave_one_out(points, splits, scores)
             return scores
         for out, removed, tested in splits:
+            if self._block_is_small(points, len(removed)):
+                self._leave_block_out(points, removed, tested, scores[:, out])
+                continue
             kept = np.setdiff1d(np.arange(splits.n_rows), removed)
             part = self._like(self.system.training(kept))
             part.predict(self.system.test_features(removed[tested], kept), points, scores[:, out])
             self._learn_from(part)
         return scores
+
+    def _block_is_small(self, points: Points, size: int) -> bool:
+        """Whether small systems, one per ridge, cost less than decomposing what is left."""
+        n, m = self.system.features.shape
+        ridges = len(points) * self.system.n_columns
+        return ridges * (6 * size**2 * m + 5 * size**3) < 9 * min(n, m) ** 2 * max(n, m)
+
+    def _leave_block_out(
+        self,
+        points: Points,
+        removed: NDArray[np.intp],
+        tested: NDArray[np.intp],
+        out: Array,
+    ) -> None:
+        for problem, loo in zip(self.system.problems, self._leavers, strict=True):
+            out[:, :, problem.columns] = loo.block(points, removed)[:, tested]
+
+    @cached_property
+    def _leavers(self) -> list[LeaveOneOut]:
+        """What holds rows out, by problem."""
+        return [
+            LeaveOneOut(
+                self.spectrum,
+                problem.targets,
+                problem.values,
+                problem.vectors,
+                own_centers=self.system.own_centers,
+                n_labels=self.system.n_labels,
+            )
+            for problem in self.system.problems
+        ]
 
     def predict(self, features: Array, points: Points, out: Array) -> None:
         """Write the scores of other rows at every point into `out`, shape (P, rows, columns)."""
@@ -140,15 +176,7 @@ class LabelFit:
                 out[p][:, problem.columns] = (reduced @ filtered) @ problem.vectors.T
 
     def _leave_one_out(self, points: Points, splits: Splits, scores: Array) -> None:
-        for problem in self.system.problems:
-            loo = LeaveOneOut(
-                self.spectrum,
-                problem.targets,
-                problem.values,
-                problem.vectors,
-                own_centers=self.system.own_centers,
-                n_labels=self.system.n_labels,
-            )
+        for problem, loo in zip(self.system.problems, self._leavers, strict=True):
             # Without a Laplacian the scores are the same at every sharing.
             tied = bool(problem.values.any())
             keys = [(reg, sharing if tied else 0.0) for reg, sharing in points]
@@ -215,6 +243,9 @@ class IterativeFit(LabelFit):
             self.runs.append(found)
             theta[:, problem.columns] = found.solution
         return theta
+
+    def _block_is_small(self, points: Points, size: int) -> bool:
+        return False
 
     def _leave_one_out(self, points: Points, splits: Splits, scores: Array) -> None:
         raise ValueError("An iterative fit has no closed leave-one-out form: use a few folds.")

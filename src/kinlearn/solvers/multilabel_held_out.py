@@ -108,10 +108,45 @@ class LeaveOneOut:
             for scores in held_out:
                 yield scores.T @ self.label_vectors.T
 
+    def block(self, points: list[tuple[float, float]], removed: NDArray[np.intp]) -> Array:
+        """Scores (P, rows removed, T) of rows left out together, their weight leaving the penalty.
+
+        The system ``[[I, B], [Bᵀ, -ρI]] [u; θ] = [D½ξ; 0]``, B = D½Phi, loses the rows (and their
+        centres), which takes only the matching part of its inverse; one small system per ridge.
+        """
+        spectrum = self.spectrum
+        s, root = spectrum.values, spectrum.root_weights
+        P = spectrum.left[removed]
+        Q = spectrum.right[removed] if self.own_centers else spectrum.right[:0]
+        size = len(removed)
+        w = np.ones(size) if root is None else root[removed]
+        left_over = spectrum.total_weight - float(w @ w)
+        rho = np.stack([self._factors(sharing) * reg * left_over for reg, sharing in points])
+        aims = self.rotated_targets[removed]
+        scores = np.zeros((len(points), *aims.shape))
+        which, columns = np.nonzero(np.isfinite(rho))
+        ridges, back = np.unique(rho[which, columns], return_inverse=True)
+        for r, ridge in enumerate(ridges):
+            here = np.flatnonzero(back == r)
+            k, own = np.unique(columns[here], return_inverse=True)
+            d = s**2 + ridge
+            system = np.empty((size + len(Q),) * 2)
+            system[:size, :size] = np.eye(size) - (P * (s**2 / d)) @ P.T
+            system[:size, size:] = (P * (s / d)) @ Q.T
+            system[size:, :size] = system[:size, size:].T
+            system[size:, size:] = -(Q / d) @ Q.T
+            filtered = (s / d)[:, None] * self.rotated[:, k]
+            right = np.concatenate([w[:, None] * aims[:, k] - (P * s) @ filtered, Q @ filtered])
+            found = aims[:, k] - np.linalg.solve(system, right)[:size] / w[:, None]
+            scores[which[here], :, columns[here]] = found[:, own].T
+        return scores @ self.label_vectors.T
+
+    def _factors(self, sharing: float) -> Array:
+        return precision_factors(self.label_values, sharing, self.n_labels)
+
     def _ridges(self, reg: float, sharing: float) -> Array:
         n = self.targets.shape[0]
-        factors = precision_factors(self.label_values, sharing, self.n_labels)
-        return reg * factors * self.spectrum.total_weight * (n - 1) / n
+        return reg * self._factors(sharing) * self.spectrum.total_weight * (n - 1) / n
 
     def _columns(self, columns: NDArray[np.intp], rho: Array) -> Array:
         """Held-out scores of rotated columns, each with its own ridge."""
