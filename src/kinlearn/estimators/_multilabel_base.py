@@ -136,6 +136,11 @@ class MultiLabelClassifier(KernelClassifier):
             labels = codes[:, 0]
         if not closed_form and isinstance(cv, str) and cv == "loo":
             cv = min(N_FOLDS, data.n_rows)
+            if groups is None:
+                # Dealt out by their values, folds do not change when the data are shuffled.
+                fold = np.empty(data.n_rows, dtype=np.intp)
+                fold[data.rows.canonical] = np.arange(data.n_rows) % cv
+                return Splits.from_groups(fold), False
         limit = MAX_HELD_OUT_ROWS if max_rows is None else min(max_rows, MAX_HELD_OUT_ROWS)
         return make_splits(cv, data.rows, labels, groups, limit)
 
