@@ -184,6 +184,8 @@ class MultiLabelClassifier(KernelClassifier):
             weights=data.weights[rows],
             fit_targets=fit_targets,
             fit_weights=fit_weights,
+            pair_targets=np.split(data.fit_targets[rows], edges, axis=1),
+            pair_weights=data.fit_weights[rows] / data.fit_weights.mean(),
             n_smooth=data.n_rows,
             starts=None if pooled else splits.starts,
             expand=expand,

@@ -51,8 +51,9 @@ class LSPCCV(KernelClassifier):
         are of the calibrated held-out posterior.
     combine : {"stack", "within_se", "best"}, default="stack"
         ``"stack"``: non-negative least squares of the targets on the held-out scores of the whole
-        grid. ``"within_se"``: the average of the points within two paired standard errors of the
-        best. ``"best"``: the best point alone.
+        grid, then, for the calibrated posterior, the weights of the points it keeps moved towards
+        the least log-loss. ``"within_se"``: the average of the points within two paired standard
+        errors of the best. ``"best"``: the best point alone.
     precision : {"auto", "double", "single"}, default="auto"
         Arithmetic of the search. ``"auto"`` searches in single precision from 800 rows on, where
         that resolves the smallest reg. The model itself is always solved in double.
@@ -210,7 +211,7 @@ class LSPCCV(KernelClassifier):
         )
         search.run()
         self._keep_search(search, scoring)
-        scores = search.combine(self.combine)
+        scores = search.combine(self.combine, refine=self.posterior == "calibrated")
         self._calibrate(data, rows, splits, scores)
         self.weights_ = search.weights
         if self.store_cv_scores:

@@ -185,7 +185,7 @@ n_iter_, residual_
         design = self._label_design(data, kernel, median, n_decompositions=axes["sigma"].size)
         search, splits = self._search(data, design, axes, groups, kernel, scoring)
         self._start_fit(data)
-        scores = search.combine(self.combine)
+        scores = search.combine(self.combine, refine=self.posterior == "calibrated")
         self._calibrate_labels(data, search.label_rows, splits, scores)
         self.weights_ = search.weights
         self._keep_search(search)

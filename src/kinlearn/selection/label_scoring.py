@@ -82,6 +82,8 @@ class HeldOutLabels:
         Weights of the pairs, from ``sample_weight`` alone; 0 where unobserved.
     fit_targets, fit_weights : ndarrays of shape (R, score columns)
         What least squares fits, with ``class_weight`` too.
+    pair_targets, pair_weights : as `targets` and `weights`
+        The same by label and class, the weights about one on average.
     n_smooth : int
         Number of distinct training rows.
     starts : ndarray or None
@@ -95,6 +97,8 @@ class HeldOutLabels:
     weights: Array
     fit_targets: Array
     fit_weights: Array
+    pair_targets: list[Array]
+    pair_weights: Array
     n_smooth: int
     starts: NDArray[np.intp] | None
     expand: Callable[[Array], tuple[Array, Array]]

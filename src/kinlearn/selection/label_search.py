@@ -14,6 +14,7 @@ from kinlearn.selection.label_scoring import (
     row_weights,
     score_label_grid,
 )
+from kinlearn.selection.refine import refined_weights
 from kinlearn.selection.search import GridSearch
 
 
@@ -45,8 +46,11 @@ class LabelGridSearch(GridSearch):
     def _row_weights(self) -> np.ndarray:
         return row_weights(self.label_rows, self.scoring)
 
-    def combine(self, rule: str) -> np.ndarray:
-        """Choose the weights of the points and return the mix's held-out scores, (R, columns)."""
+    def combine(self, rule: str, refine: bool = False) -> np.ndarray:
+        """Choose the weights of the points and return the mix's held-out scores, (R, columns).
+
+        With `refine`, the points that stacking keeps are weighed anew by log-loss.
+        """
         rows, by_row, weights = self.label_rows, self.by_row, self._row_weights()
         if by_row is None and rule == "within_se":
             by_row = np.stack([row_scores(q, rows, "squared_error") for q in self.scores])
@@ -61,7 +65,30 @@ class LabelGridSearch(GridSearch):
             weights,
             self.best,
         )
+        used = np.flatnonzero(self.weights)
+        if refine and rule == "stack" and used.size > 1:
+            self._refine(used)
         return self._mixed_scores()
+
+    def _refine(self, used: np.ndarray) -> None:
+        rows = self.label_rows
+        if len(set(rows.layout.sizes)) > 1:
+            return  # labels of differing classes have no common softmax to weigh by
+        by_point = [rows.layout.by_label(self.scores[p].astype(np.float64)) for p in used]
+        seen = [np.flatnonzero(weights > 0) for weights in rows.pair_weights.T]
+        pairs = np.stack(
+            [
+                np.concatenate([q[here] for q, here in zip(by_label, seen, strict=True)])
+                for by_label in by_point
+            ]
+        )
+        targets = np.concatenate([z[here] for z, here in zip(rows.pair_targets, seen, strict=True)])
+        weights = np.concatenate(
+            [w[here] for w, here in zip(rows.pair_weights.T, seen, strict=True)]
+        )
+        self.weights[used] = refined_weights(
+            pairs, targets, weights, self.weights[used], rows.n_smooth
+        )
 
     def kept_points(self) -> list[tuple[float, list[tuple[float, float]], np.ndarray]]:
         """Return (sigma, its (reg, sharing) points, their weights) for all widths in the mix."""

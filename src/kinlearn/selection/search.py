@@ -19,6 +19,7 @@ from kinlearn.selection.grids import (
     edge_advice,
     widen,
 )
+from kinlearn.selection.refine import refined_weights
 from kinlearn.selection.scoring import HeldOutRows, row_scores, score_grid
 
 Point = dict[str, float]
@@ -136,8 +137,11 @@ class GridSearch:
         """Score every point on every part, and every row where the criterion is a mean of rows."""
         return score_grid(self.scores, self.rows, self.scoring)
 
-    def combine(self, rule: str) -> np.ndarray:
-        """Choose the weights of the points and return the mix's held-out scores, (R, c)."""
+    def combine(self, rule: str, refine: bool = False) -> np.ndarray:
+        """Choose the weights of the points and return the mix's held-out scores, (R, c).
+
+        With `refine`, the points that stacking keeps are weighed anew by log-loss.
+        """
         by_row, row_weights = self.by_row, self.rows.weights
         if by_row is None or self.scoring == "squared_error":
             row_weights = self.rows.fit_weights
@@ -152,7 +156,19 @@ class GridSearch:
             row_weights,
             self.best,
         )
+        used = np.flatnonzero(self.weights)
+        if refine and rule == "stack" and used.size > 1:
+            self._refine(used)
         return self._mixed_scores()
+
+    def _refine(self, used: np.ndarray) -> None:
+        self.weights[used] = refined_weights(
+            self.scores[used].astype(np.float64, copy=False),
+            self.rows.fit_targets,
+            self.rows.fit_weights,
+            self.weights[used],
+            self.rows.n_smooth,
+        )
 
     def _mixed_scores(self) -> np.ndarray:
         used = np.flatnonzero(self.weights)
