@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from threadpoolctl import threadpool_limits
+
 from _machine import machine_facts
 from _report import RESULTS, Results, significant, table
 from _timing import paired_ratio, peak_memory, side_by_side
-from threadpoolctl import threadpool_limits
-
 from kinlearn import MultiLabelLSPC, MultiLabelLSPCCV
 from kinlearn.datasets import make_rotated_labels
 from kinlearn.kernels import KernelMap, median_width, resolve_kernel

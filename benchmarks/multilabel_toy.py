@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from _machine import machine_facts
-from _report import RESULTS, Results, significant, table
 from threadpoolctl import threadpool_limits
 
+from _machine import machine_facts
+from _report import RESULTS, Results, significant, table
 from kinlearn import LSPCCV, MultiLabelLSPCCV
 from kinlearn.datasets import make_rotated_labels
 
