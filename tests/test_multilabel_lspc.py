@@ -398,6 +398,19 @@ def test_groups_are_held_out_together(labels):
     assert_allclose(model.held_out_scores_[~kept, :5], rest.decision_function(X[~kept]), atol=1e-8)
 
 
+def test_groups_and_gaps_together(labels):
+    X, Y = labels
+    groups = np.arange(len(X)) % 3
+    model = MultiLabelLSPC(similarity="uniform", sigma=2.0, tol=1e-10).fit(
+        X, with_gaps(Y), groups=groups
+    )
+    kept = groups != 1
+    rest = MultiLabelLSPC(similarity="uniform", sigma=2.0, tol=1e-10).fit(
+        X[kept], with_gaps(Y)[kept]
+    )
+    assert_allclose(model.held_out_scores_[~kept, :5], rest.decision_function(X[~kept]), atol=1e-6)
+
+
 def test_works_inside_scikit_learn(labels):
     X, Y = labels
     pipeline = make_pipeline(StandardScaler(), MultiLabelLSPC())

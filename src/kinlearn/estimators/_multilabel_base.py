@@ -135,7 +135,7 @@ class MultiLabelClassifier(KernelClassifier):
         if self.single_:
             labels = codes[:, 0]
         if not closed_form and isinstance(cv, str) and cv == "loo":
-            cv = min(N_FOLDS, data.n_rows)
+            cv = min(N_FOLDS, data.n_rows if groups is None else len(np.unique(groups)))
             if groups is None:
                 # Dealt out by their values, folds do not change when the data are shuffled.
                 fold = np.empty(data.n_rows, dtype=np.intp)

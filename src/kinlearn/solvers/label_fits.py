@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -123,9 +122,11 @@ class LabelFit:
         if splits.leave_one_out:
             self._leave_one_out(points, splits, scores)
             return scores
+        leavers: list[LeaveOneOut] | None = None
         for out, removed, tested in splits:
             if self._block_is_small(points, len(removed)):
-                self._leave_block_out(points, removed, tested, scores[:, out])
+                leavers = self._leavers() if leavers is None else leavers
+                self._leave_block_out(leavers, points, removed, tested, scores[:, out])
                 continue
             kept = np.setdiff1d(np.arange(splits.n_rows), removed)
             part = self._like(self.system.training(kept))
@@ -141,28 +142,31 @@ class LabelFit:
 
     def _leave_block_out(
         self,
+        leavers: list[LeaveOneOut],
         points: Points,
         removed: NDArray[np.intp],
         tested: NDArray[np.intp],
         out: Array,
     ) -> None:
-        for problem, loo in zip(self.system.problems, self._leavers, strict=True):
+        for problem, loo in zip(self.system.problems, leavers, strict=True):
             out[:, :, problem.columns] = loo.block(points, removed)[:, tested]
 
-    @cached_property
     def _leavers(self) -> list[LeaveOneOut]:
         """What holds rows out, by problem."""
-        return [
-            LeaveOneOut(
-                self.spectrum,
-                problem.targets,
-                problem.values,
-                problem.vectors,
-                own_centers=self.system.own_centers,
-                n_labels=self.system.n_labels,
+        leavers: list[LeaveOneOut] = []
+        for problem in self.system.problems:
+            leavers.append(
+                LeaveOneOut(
+                    self.spectrum,
+                    problem.targets,
+                    problem.values,
+                    problem.vectors,
+                    own_centers=self.system.own_centers,
+                    n_labels=self.system.n_labels,
+                    like=leavers[0] if leavers else None,
+                )
             )
-            for problem in self.system.problems
-        ]
+        return leavers
 
     def predict(self, features: Array, points: Points, out: Array) -> None:
         """Write the scores of other rows at every point into `out`, shape (P, rows, columns)."""
@@ -176,7 +180,7 @@ class LabelFit:
                 out[p][:, problem.columns] = (reduced @ filtered) @ problem.vectors.T
 
     def _leave_one_out(self, points: Points, splits: Splits, scores: Array) -> None:
-        for problem, loo in zip(self.system.problems, self._leavers, strict=True):
+        for problem, loo in zip(self.system.problems, self._leavers(), strict=True):
             # Without a Laplacian the scores are the same at every sharing.
             tied = bool(problem.values.any())
             keys = [(reg, sharing if tied else 0.0) for reg, sharing in points]

@@ -17,6 +17,7 @@ leverages of ordinary least squares, ``(q_i - h_i ξ_i)/(1 - h_i)``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -42,6 +43,8 @@ class LeaveOneOut:
         True when centre i is row i, so that it has to leave with it.
     n_labels : int, optional
         The T of the objective, when the columns are only some of the labels.
+    like : LeaveOneOut, optional
+        Another class's, of the same spectrum, to share squared matrices with.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class LeaveOneOut:
         *,
         own_centers: bool,
         n_labels: int | None = None,
+        like: LeaveOneOut | None = None,
     ) -> None:
         self.n_labels = n_labels or len(label_values)
         self.spectrum = spectrum
@@ -77,12 +81,25 @@ class LeaveOneOut:
         self.own_centers = own_centers
         self.rotated = rotate_targets(spectrum, targets, label_vectors)
         self.rotated_targets = targets @ label_vectors
-        left, right = spectrum.left, spectrum.right
-        self.symmetric = left is right
-        self.left_squared = left**2
-        if own_centers and not self.symmetric:
-            self.cross = left * right
-            self.right_squared = right**2
+        self.symmetric = spectrum.left is spectrum.right
+        self._like = like
+
+    @cached_property
+    def left_squared(self) -> Array:
+        """``P²``; made when it is first needed, and once for all that share a spectrum."""
+        return self.spectrum.left**2 if self._like is None else self._like.left_squared
+
+    @cached_property
+    def right_squared(self) -> Array:
+        """``Q²``."""
+        return self.spectrum.right**2 if self._like is None else self._like.right_squared
+
+    @cached_property
+    def cross(self) -> Array:
+        """``P∘Q``."""
+        if self._like is not None:
+            return self._like.cross
+        return self.spectrum.left * self.spectrum.right
 
     def scores(self, *, reg: float, sharing: float) -> Array:
         """Scores (n, T) of every row by the model fitted without it."""
