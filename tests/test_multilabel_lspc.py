@@ -342,7 +342,7 @@ def test_thresholds_maximise_f1_of_held_out_probabilities(labels):
     Y = make_rotated_labels(90, 5, 4, random_state=0)[0][:, [0]] + X[:, 1:2] > [1, 1.2, 0, 0, 0.5]
     Y = Y.astype(int) | (np.random.default_rng(0).random(Y.shape) < 0.1)
     model = MultiLabelLSPC(threshold="loo_f1").fit(X, Y)
-    held_out = 1 / (1 + np.exp(-model.beta_ * model.held_out_scores_[:, :5]))
+    held_out = 1 / (1 + np.exp(-model.betas_ * model.held_out_scores_[:, :5]))
     for t in range(5):
         tried = [f1_score(Y[:, t], held_out[:, t] > level) for level in np.linspace(0, 0.95, 20)]
         reached = f1_score(Y[:, t], held_out[:, t] > model.thresholds_[t])
@@ -350,6 +350,27 @@ def test_thresholds_maximise_f1_of_held_out_probabilities(labels):
     assert (model.predict(X) == (model.predict_proba(X) > model.thresholds_)).all()
     lower = MultiLabelLSPC(threshold=0.2).fit(X, Y)
     assert (lower.predict(X) == (lower.predict_proba(X) > 0.2)).all()
+
+
+def test_every_label_has_a_beta_near_the_common_one(labels):
+    """Each minimises its own log-loss and a pull towards the beta of all labels."""
+    X, Y = labels
+    Y = np.where(np.random.default_rng(0).random(Y.shape) < [0, 0, 0.05, 0.2, 0.4], 1 - Y, Y)
+    model = MultiLabelLSPC(reg=1e-2).fit(X, Y)
+    targets = (1 - 1 / 91) * Y + 0.5 / 91
+    assert model.betas_[0] > model.beta_ > model.betas_[4] > 0
+    for t in range(5):
+        d = model.held_out_scores_[:, t]
+
+        def objective(beta, d=d, z=targets[:, t]):
+            pull = 5.0 * np.log(beta / model.beta_) ** 2
+            return (np.logaddexp(0, beta * d) - z * beta * d).sum() + pull
+
+        best = objective(model.betas_[t])
+        assert best <= objective(0.99 * model.betas_[t])
+        assert best <= objective(1.01 * model.betas_[t])
+        expected = 1 / (1 + np.exp(-model.betas_[t] * model.decision_function(X)[:, t]))
+        assert_allclose(model.predict_proba(X)[:, t], expected)
 
 
 def test_fallback_prior_and_rounding(labels):

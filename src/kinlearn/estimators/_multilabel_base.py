@@ -208,6 +208,7 @@ class MultiLabelClassifier(KernelClassifier):
         self.held_out_scores_ = data.rows.spread(whole)
         if self.posterior == "calibrated":
             self.beta_ = rows.beta(scores)
+            self.betas_[self.learnt_] = rows.betas(scores, self.beta_)
         if self.indicator_ and isinstance(self.threshold, str):
             proba = self._label_probabilities(rows.layout, scores)
             for a, t in enumerate(data.active):
@@ -220,6 +221,7 @@ class MultiLabelClassifier(KernelClassifier):
 
     def _start_fit(self, data: LabelTrainingSet) -> None:
         self.beta_ = float("nan")
+        self.betas_ = np.full(data.table.n_labels, np.nan)
         if self.indicator_:
             level = 0.5 if isinstance(self.threshold, str) else float(self.threshold)
             self.thresholds_ = np.full(data.table.n_labels, level)
@@ -261,8 +263,10 @@ class MultiLabelClassifier(KernelClassifier):
     def _label_probabilities(self, layout: ScoreLayout, scores: Array) -> list[Array]:
         """Probabilities of every learnt label's classes."""
         return [
-            posterior(q, self.posterior, self.beta_, fallback)
-            for q, fallback in zip(layout.by_label(scores), self._fallbacks(), strict=True)
+            posterior(q, self.posterior, float(beta), fallback)
+            for q, beta, fallback in zip(
+                layout.by_label(scores), self.betas_[self.learnt_], self._fallbacks(), strict=True
+            )
         ]
 
     def _per_label(self, learnt: list[Array], n_rows: int) -> list[Array]:

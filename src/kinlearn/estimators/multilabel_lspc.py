@@ -64,7 +64,8 @@ class MultiLabelLSPC(MultiLabelClassifier):
         on held-out probabilities.
     n_centers, centers, center_selection, posterior, fallback, degree, coef0, memory_mb, \
 random_state
-        As in :class:`LSPC`; one beta calibrates all labels.
+        As in :class:`LSPC`. The calibrated posterior has a beta per label, shrunk towards the one
+        that calibrates all labels together.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes in the fit, label by label. Calibration ignores them.
 
@@ -85,7 +86,9 @@ random_state
         then their sum (one column for all labels, or one a label where labels are unobserved).
         Otherwise a column per (label, class).
     beta_ : float
-        Calibration; NaN when the rule needs none.
+        Calibration of all labels together; NaN when the rule needs none.
+    betas_ : ndarray of shape (n_labels,)
+        Calibration of each label, shrunk towards ``beta_``.
     thresholds_ : ndarray of shape (n_labels,)
         Thresholds of indicators.
     prior_ : ndarray or list of ndarrays

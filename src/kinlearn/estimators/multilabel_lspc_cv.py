@@ -80,8 +80,8 @@ random_state
         Coefficients for each of these.
     cv_scores_ : ndarray of shape (n_points, n_rows, columns)
         Held-out scores of every point for the distinct rows in ``cv_rows_``, if stored.
-    classes_, label_names_, learnt_, similarity_, beta_, thresholds_, prior_, held_out_scores_, \
-n_iter_, residual_
+    classes_, label_names_, learnt_, similarity_, beta_, betas_, thresholds_, prior_, \
+held_out_scores_, n_iter_, residual_
         As in :class:`MultiLabelLSPC`.
 
     Examples

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import label_ranking_average_precision_score
 
-from kinlearn.posterior import fit_common_beta, log_loss_rows
+from kinlearn.posterior import fit_common_beta, log_loss_rows, shrunk_beta
 from kinlearn.selection.scoring import weighted_auc
 
 Array: TypeAlias = NDArray[np.float64]
@@ -111,12 +111,25 @@ class HeldOutLabels:
 
     def beta(self, scores: Array) -> float:
         """The one beta that calibrates all labels."""
+        return fit_common_beta(_joined(self._blocks(scores)), self.n_smooth)
+
+    def betas(self, scores: Array, common: float) -> Array:
+        """A beta for every label, near the common one."""
+        if self.layout.n_labels == 1:
+            return np.array([common])
+        unit = float(self.weights[self.weights > 0].mean())
+        return np.array(
+            [shrunk_beta(q, z, w / unit, common, self.n_smooth) for q, z, w in self._blocks(scores)]
+        )
+
+    def _blocks(self, scores: Array) -> list[tuple[Array, Array, Array]]:
+        """Scores, targets and weights of every label's observed rows."""
         by_label = self.layout.by_label(scores.astype(np.float64, copy=False))
         blocks = []
         for t, (q, z) in enumerate(zip(by_label, self.targets, strict=True)):
             seen = self.weights[:, t] > 0
             blocks.append((q[seen], z[seen], self.weights[seen, t]))
-        return fit_common_beta(_joined(blocks), self.n_smooth)
+        return blocks
 
 
 def _joined(blocks: list[tuple[Array, Array, Array]]) -> list[tuple[Array, Array, Array]]:
