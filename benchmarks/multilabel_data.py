@@ -150,21 +150,26 @@ def ranks(means: dict[str, dict[str, float]], measure_name: str) -> dict[str, fl
 
 
 def summarise(
-    cells: dict[str, Any], sets: list[str], repeats: int
-) -> dict[str, dict[str, dict[str, float]]]:
-    """Means over repeats, by set and method."""
-    return {
-        name: {
+    cells: dict[str, Any], sets: list[str]
+) -> tuple[dict[str, dict[str, dict[str, float]]], dict[str, int]]:
+    """Means by set and method over the repeats that every method has, and how many those are."""
+    means: dict[str, dict[str, dict[str, float]]] = {}
+    repeats: dict[str, int] = {}
+    for name in sets:
+        seeds = {key.rsplit("/", 1)[1] for key in cells if key.startswith(f"{name}/")}
+        done = [s for s in seeds if all(f"{name}/{m}/{s}" in cells for m in METHODS)]
+        if not done:
+            continue
+        repeats[name] = len(done)
+        means[name] = {
             method: {
-                key: float(
-                    np.mean([cells[f"{name}/{method}/{seed}"][key] for seed in range(repeats)])
-                )
+                key: float(np.mean([cells[f"{name}/{method}/{s}"][key] for s in done]))
                 for key in MEASURES
             }
             for method in METHODS | VARIANTS
+            if all(f"{name}/{method}/{s}" in cells for s in done)
         }
-        for name in sets
-    }
+    return means, repeats
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -174,20 +179,32 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--sets", nargs="*", default=list(SETS), choices=list(SETS))
     parser.add_argument("--out", type=Path, default=RESULTS / "multilabel_data.json")
     parser.add_argument("--fresh", action="store_true", help="measure everything again")
+    parser.add_argument("--table", action="store_true", help="measure nothing, print what is there")
     options = parser.parse_args(arguments)
     results = Results(options.out, options.fresh)
+    if not options.table:
+        fill(results, options.sets, options.repeats)
+    report(results, options.sets)
+
+
+def fill(results: Results, sets: list[str], repeats: int) -> None:
+    """Measure what is missing."""
     with threadpool_limits(1):
         results.save(machine=machine_facts())
         # Repeat by repeat, so that an interrupted run has every method on every set.
-        for seed in range(options.repeats):
-            for name in options.sets:
+        for seed in range(repeats):
+            for name in sets:
                 for method, fit in METHODS.items():
                     results.cell((name, method, seed), partial(measure, name, fit, seed))
-        for name in options.sets:
+        for name in sets:
             for method, fit in (METHODS | VARIANTS).items():
-                for seed in range(options.repeats):
+                for seed in range(repeats):
                     results.cell((name, method, seed), partial(measure, name, fit, seed))
-    means = summarise(results.cells, options.sets, options.repeats)
+
+
+def report(results: Results, sets: list[str]) -> None:
+    """Print a table per measure and keep means and ranks."""
+    means, repeats = summarise(results.cells, sets)
     summary: dict[str, dict[str, float]] = {}
     for key in MEASURES:
         rivals = {n: {m: means[n][m] for m in METHODS} for n in means}
@@ -196,13 +213,14 @@ def main(arguments: list[str] | None = None) -> None:
         rows = [
             [
                 method,
-                *(f"{means[n][method][key]:.4f}" for n in means),
+                *(f"{means[n][method][key]:.4f}" if method in means[n] else "" for n in means),
                 f"{summary[key][method]:.1f}" if method in METHODS else "",
             ]
             for method in METHODS | VARIANTS
         ]
-        print(f"\n{key}\n" + table(["method", *means, "mean rank"], rows))
-    results.save(means=means, mean_ranks=summary, repeats=options.repeats)
+        header = [f"{name} ({repeats[name]})" for name in means]
+        print(f"\n{key}\n" + table(["method (repeats)", *header, "mean rank"], rows))
+    results.save(means=means, mean_ranks=summary, repeats=repeats)
 
 
 if __name__ == "__main__":
