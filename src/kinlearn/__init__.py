@@ -2,7 +2,9 @@
 
 from kinlearn.estimators.lspc import LSPC
 from kinlearn.estimators.lspc_cv import LSPCCV
+from kinlearn.estimators.multilabel_lspc import MultiLabelLSPC
+from kinlearn.estimators.multilabel_lspc_cv import MultiLabelLSPCCV
 
 __version__ = "0.1.0"
 
-__all__ = ["LSPC", "LSPCCV", "__version__"]
+__all__ = ["LSPC", "LSPCCV", "MultiLabelLSPC", "MultiLabelLSPCCV", "__version__"]

@@ -30,6 +30,7 @@ from kinlearn.estimators._training_set import TrainingSet, make_training_set
 from kinlearn.kernels import Kernel, KernelMap, median_width, resolve_kernel
 from kinlearn.kernels.measures import Rows
 from kinlearn.posterior import fit_beta, posterior
+from kinlearn.rows import DistinctRows
 from kinlearn.selection.scoring import HeldOutRows
 from kinlearn.solvers.splits import Splits
 
@@ -103,24 +104,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         """Choose the centres (at width `sigma`, where that matters) and set the problem up."""
         X, Z, weights = data.X, data.fit_targets, data.fit_weights
         classwise = self.basis == "classwise"
-        count = count_centers(self.n_centers, data.n_rows, self.centers)
-        positions: np.ndarray | None = None
-        if self.centers is not None:
-            self.centers_ = self._given_centers(X, kernel)
-        else:
-            if count is None:
-                positions = np.arange(data.n_rows)
-            else:
-                rng = check_random_state(self.random_state)
-                positions = choose_centers(
-                    X, count, self.center_selection, kernel, sigma, rng, data.rows.canonical
-                )
-            self.centers_ = take_centers(X, positions, kernel)
-            if kernel.name == "precomputed":  # columns as the user numbers them
-                self.centers_ = data.rows.first[positions]
-        self.n_centers_ = int(self.centers_.shape[0])
+        positions = self._place_centers(X, data.rows, kernel, sigma)
         features = KernelMap(kernel, self.centers_, self.memory_mb)
-        if positions is None or count is not None:
+        if positions is None or positions.size < data.n_rows:
             if not classwise:
                 return FixedDesign(features, X, Z, weights)
             if positions is None:
@@ -135,6 +121,29 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             filled = np.ones(data.n_rows) if weights is None else weights
             return WeightedDesign(features, X, Z, filled, classwise)
         return FullDesign(features, X, Z, keep=n_decompositions > 1)
+
+    def _place_centers(
+        self, X: Rows, rows: DistinctRows, kernel: Kernel, sigma: float
+    ) -> np.ndarray | None:
+        """Set ``centers_`` and return which distinct rows they are; None for given centres."""
+        n_rows = rows.n_distinct
+        count = count_centers(self.n_centers, n_rows, self.centers)
+        positions: np.ndarray | None = None
+        if self.centers is not None:
+            self.centers_ = self._given_centers(X, kernel)
+        else:
+            if count is None:
+                positions = np.arange(n_rows)
+            else:
+                rng = check_random_state(self.random_state)
+                positions = choose_centers(
+                    X, count, self.center_selection, kernel, sigma, rng, rows.canonical
+                )
+            self.centers_ = take_centers(X, positions, kernel)
+            if kernel.name == "precomputed":  # columns as the user numbers them
+                self.centers_ = rows.first[positions]
+        self.n_centers_ = int(self.centers_.shape[0])
+        return positions
 
     def _given_centers(self, X: Rows, kernel: Kernel) -> Rows:
         if kernel.name == "precomputed":

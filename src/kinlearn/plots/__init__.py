@@ -7,12 +7,18 @@ does not import matplotlib; drawing does.
 
 from kinlearn.plots._style import PALETTE, close, style_axes, subplots
 from kinlearn.plots.cv_surface import CVSurfaceDisplay
+from kinlearn.plots.label_gain import LabelGainDisplay
+from kinlearn.plots.label_precision_recall import LabelPrecisionRecallDisplay
+from kinlearn.plots.label_similarity import LabelSimilarityDisplay
 from kinlearn.plots.reliability import ReliabilityDisplay
 from kinlearn.plots.risk_coverage import RiskCoverageDisplay
 
 __all__ = [
     "PALETTE",
     "CVSurfaceDisplay",
+    "LabelGainDisplay",
+    "LabelPrecisionRecallDisplay",
+    "LabelSimilarityDisplay",
     "ReliabilityDisplay",
     "RiskCoverageDisplay",
     "close",

@@ -79,7 +79,8 @@ class GridSearch:
                 break
         self.seconds = time.perf_counter() - start
         for name in self.axes:
-            if not self.growing.get(name) and (side := self._edge(name)) != 0:
+            # an axis that is not mentioned has natural ends, where an optimum may well sit
+            if not self.growing.get(name, True) and (side := self._edge(name)) != 0:
                 warnings.warn(edge_advice(name, self.axes[name], side), UserWarning, stacklevel=4)
 
     def _edge(self, name: str) -> int:
@@ -122,7 +123,7 @@ class GridSearch:
         return True
 
     def _score(self) -> None:
-        self.values, self.by_row = score_grid(self.scores, self.rows, self.scoring)
+        self.values, self.by_row = self._criteria()
         undefined = np.isnan(self.values)
         if undefined.all():
             raise ValueError(
@@ -131,6 +132,10 @@ class GridSearch:
             )
         self.mean_scores = np.nanmean(self.values, axis=1)
         self.best = int(np.nanargmax(self.mean_scores))
+
+    def _criteria(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Score every point on every part, and every row where the criterion is a mean of rows."""
+        return score_grid(self.scores, self.rows, self.scoring)
 
     def combine(self, rule: str, refine: bool = False) -> np.ndarray:
         """Choose the weights of the points and return the mix's held-out scores, (R, c).
@@ -153,14 +158,20 @@ class GridSearch:
         )
         used = np.flatnonzero(self.weights)
         if refine and rule == "stack" and used.size > 1:
-            self.weights[used] = refined_weights(
-                self.scores[used].astype(np.float64, copy=False),
-                self.rows.fit_targets,
-                self.rows.fit_weights,
-                self.weights[used],
-                self.rows.n_smooth,
-            )
-            used = np.flatnonzero(self.weights)
+            self._refine(used)
+        return self._mixed_scores()
+
+    def _refine(self, used: np.ndarray) -> None:
+        self.weights[used] = refined_weights(
+            self.scores[used].astype(np.float64, copy=False),
+            self.rows.fit_targets,
+            self.rows.fit_weights,
+            self.weights[used],
+            self.rows.n_smooth,
+        )
+
+    def _mixed_scores(self) -> np.ndarray:
+        used = np.flatnonzero(self.weights)
         mixed = np.zeros(self.scores.shape[1:])
         for point in used:
             mixed += self.weights[point] * self.scores[point]
@@ -180,6 +191,10 @@ class GridSearch:
                 out.append((float(value), regs, mix))
         return out
 
+    def _row_weights(self) -> np.ndarray:
+        """Weights of the rows in the criterion."""
+        return self.rows.fit_weights if self.scoring == "squared_error" else self.rows.weights
+
     def results(self) -> dict[str, Any]:
         """Return the table of points with GridSearchCV's keys."""
         points, n_points = self.points, len(self.mean_scores)
@@ -192,9 +207,7 @@ class GridSearch:
                 table[f"split{i}_test_score"] = column
             std = np.nanstd(self.values, axis=1)
         elif self.by_row is not None:
-            weights = (
-                self.rows.fit_weights if self.scoring == "squared_error" else self.rows.weights
-            )
+            weights = self._row_weights()
             centred = self.by_row - self.mean_scores[:, None]
             std = np.sqrt(np.square(centred) @ (weights / weights.sum()))
         else:
