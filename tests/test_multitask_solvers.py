@@ -1,4 +1,4 @@
-"""The dual against the objective it is meant to minimise, and the held-out formulas against refits."""
+"""The dual against its objective, and the held-out formulas against refits."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def test_no_ridge_is_the_minimum_norm_solution():
 
 
 def test_the_spectrum_splits_over_unrelated_groups():
-    features, task, targets, weights, _ = random_problem(4, 20, 3, 4, 2, True, True)
+    features, task, _, weights, _ = random_problem(4, 20, 3, 4, 2, True, True)
     similarity = np.kron(np.eye(2), np.ones((2, 2)))
     covariance = task_covariances(similarity, np.array([0.7]))[0]
     gram = features @ features.T

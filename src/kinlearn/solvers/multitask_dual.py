@@ -1,8 +1,10 @@
-"""The multi-task least-squares problem in its dual, whose cost does not depend on the tasks' number.
+"""Multi-task least squares in its dual, whose cost does not depend on the number of tasks.
 
-Per class, with N = Σw observed samples, T tasks and C the task covariance for reg = 1, the minimiser of
+Per class, with N = Σw observed samples, T tasks and C the task covariance for reg = 1, the
+minimiser of
 
-    (1/2N) Σ_n w_n (θ_{t_n}ᵀφ_n)² - (1/N) Σ_n w_n z_n θ_{t_n}ᵀφ_n + reg/(2T) Σ_tt' (C⁻¹)_tt' θ_tᵀθ_t'
+    (1/2N) Σ_n w_n (θ_{t_n}ᵀφ_n)² - (1/N) Σ_n w_n z_n θ_{t_n}ᵀφ_n
+        + reg/(2T) Σ_tt' (C⁻¹)_tt' θ_tᵀθ_t'
 
 (mt-lspc Eq. 4 in other variables) is, with B = C[t_n, t_n'] ∘ (Phi Phiᵀ) and ρ = reg·N/T,
 
@@ -129,9 +131,9 @@ def solve(
         if info == 0:
             solution: Array = cho_solve((factor, True), targets, check_finite=False)
             return solution
-    return dual_coefficients(
-        spectrum(gram, covariance, task, weights), targets, np.array([ridge])
-    )[0]
+    return dual_coefficients(spectrum(gram, covariance, task, weights), targets, np.array([ridge]))[
+        0
+    ]
 
 
 def inverse_with_diagonal(

@@ -22,7 +22,7 @@ Index = NDArray[np.intp]
 
 
 def loo_weight(weights: Array) -> float:
-    """N_train of leave-one-out: Σw·(n-1)/n, one convention for all rows, exact for equal weights."""
+    """N_train of leave-one-out: Σw·(n-1)/n for every row, exact for equal weights."""
     n = len(weights)
     return float(weights.sum()) * max(n - 1, 1) / n
 

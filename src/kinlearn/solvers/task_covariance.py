@@ -101,8 +101,8 @@ def unseen_weight(similarity: Array, sharing: float) -> float:
     """The factor ψ in θ_new = ψ · mean_t θ_t, the parameters of a task without any data.
 
     The new task is tied to every other by the mean off-diagonal weight w̄ of W, T kept. With the
-    other tasks' parameters given, the penalty (reg/2T)||θ||² + (γ w̄/2T²) Σ_t ||θ - θ_t||² is least at
-    ψ = κw̄/(1 + κw̄) = s·w̄/((1-s) + s·w̄). For W = 1 this is ``sharing`` itself.
+    other tasks' parameters given, the penalty (reg/2T)||θ||² + (γ w̄/2T²) Σ_t ||θ - θ_t||² is least
+    at     ψ = κw̄/(1 + κw̄) = s·w̄/((1-s) + s·w̄). For W = 1 this is ``sharing`` itself.
 
     Examples
     --------
