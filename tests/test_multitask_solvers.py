@@ -15,11 +15,12 @@ from kinlearn.solvers.multitask_dual import (
     task_parameters,
 )
 from kinlearn.solvers.multitask_held_out import (
-    leave_blocks_out,
+    held_out,
     leave_one_out,
     leave_one_out_single,
     loo_weight,
 )
+from kinlearn.solvers.splits import Splits
 from kinlearn.solvers.task_covariance import (
     components,
     laplacian,
@@ -123,20 +124,19 @@ def test_leave_one_out_equals_refitting(problem, reg, sharing):
 def test_held_out_blocks_equal_refitting(problem, sharing, n_folds):
     features, task, targets, weights, similarity = problem
     n = len(task)
-    fold = np.arange(n) % n_folds
-    blocks = [np.flatnonzero(fold == f) for f in range(n_folds) if np.any(fold == f)]
+    splits = Splits.from_groups(np.arange(n) % min(n_folds, n - 1))
     covariance = task_covariances(similarity, np.array([sharing]))[0]
     found = spectrum(features @ features.T, covariance, task, weights)
     regs = np.array([0.01, 1.0])
-    held = leave_blocks_out(found, targets, regs, similarity.shape[0], blocks)
+    held = held_out(found, targets, regs, similarity.shape[0], splits)
     for r, reg in enumerate(regs):
-        for block in blocks:
+        for out, block, _ in splits:
             keep = np.setdiff1d(np.arange(n), block)
             parameters = primal_solution(
                 features[keep], task[keep], targets[keep], weights[keep], similarity, reg, sharing
             )
             expected = scores(features[block], task[block], parameters)
-            np.testing.assert_allclose(held[r, block], expected, atol=1e-8)
+            np.testing.assert_allclose(held[r, out], expected, atol=1e-8)
 
 
 @pytest.mark.parametrize(("lambda_", "gamma"), [(0.3, 0.1), (0.01, 3.0), (2.0, 1e-3)])

@@ -66,7 +66,7 @@ class TaskWrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         tasks = getattr(self, "tasks_", None)
         X, ids = tasks_at_prediction(X, task, self.task_column, tasks, method)
-        if np.ndim(X) == 1:
+        if len(getattr(X, "shape", (0, 0))) == 1:
             raise ValueError(
                 "Expected a 2-dimensional table X, got a 1-dimensional one. Reshape your data: "
                 "X.reshape(1, -1) for one sample."

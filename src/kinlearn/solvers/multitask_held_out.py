@@ -10,12 +10,11 @@ The number of tasks T and the centres stay as they are, also where a task loses 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.solvers.multitask_dual import TaskSpectrum, filters, inverse_with_diagonal, ridges
+from kinlearn.solvers.splits import Splits
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -53,30 +52,37 @@ def leave_one_out(found: TaskSpectrum, targets: Array, regs: Array, n_tasks: int
     return np.moveaxis(held, 1, 0)
 
 
-def leave_blocks_out(
-    found: TaskSpectrum, targets: Array, regs: Array, n_tasks: int, blocks: Sequence[Index]
+def held_out(
+    found: TaskSpectrum, targets: Array, regs: Array, n_tasks: int, splits: Splits
 ) -> Array:
-    """Scores of every row with its block (fold or group) left out, for every reg.
+    """Scores of the rows a validation tests, for every reg; shape (n_regs, rows tested, c)."""
+    if splits.leave_one_out:
+        return leave_one_out(found, targets, regs, n_tasks)[:, splits.rows]
+    scores = np.empty((len(regs), splits.n_rows_held_out, targets.shape[1]))
+    rotated = found.vectors.T @ (found.root_weights[:, None] * targets)
+    for out, removed, tested in splits:
+        scores[:, out] = _leave_block_out(found, targets, rotated, regs, n_tasks, removed)[
+            :, tested
+        ]
+    return scores
 
-    Rows in no block keep NaN. Shape (n_regs, n, c).
-    """
+
+def _leave_block_out(
+    found: TaskSpectrum, targets: Array, rotated: Array, regs: Array, n_tasks: int, block: Index
+) -> Array:
     root = found.root_weights
-    held = np.full((len(regs), *targets.shape), np.nan)
-    rotated = found.vectors.T @ (root[:, None] * targets)
-    total = float((root**2).sum())
-    for block in blocks:
-        remaining = total - float((root[block] ** 2).sum())
-        if remaining <= 0.0:
-            held[:, block] = 0.0  # Nothing is left to learn from: the model without data scores 0.
-            continue
-        ridge = safe_ridges(found, ridges(regs, remaining, n_tasks))
-        filtered = filters(found.values, ridge)
-        rows = found.vectors[block]
-        for r in range(len(regs)):
-            inner = (rows * filtered[:, r]) @ rows.T
-            outer = rows @ (filtered[:, r, None] * rotated)
-            held[r, block] = targets[block] - np.linalg.solve(inner, outer) / root[block, None]
-    return held
+    remaining = float((np.delete(root, block) ** 2).sum())
+    if remaining <= 0.0:
+        # Nothing is left to learn from: the model without data scores 0.
+        return np.zeros((len(regs), len(block), targets.shape[1]))
+    filtered = filters(found.values, safe_ridges(found, ridges(regs, remaining, n_tasks)))
+    rows = found.vectors[block]
+    scores = np.empty((len(regs), len(block), targets.shape[1]))
+    for r in range(len(regs)):
+        inner = (rows * filtered[:, r]) @ rows.T
+        outer = rows @ (filtered[:, r, None] * rotated)
+        scores[r] = targets[block] - np.linalg.solve(inner, outer) / root[block, None]
+    return scores
 
 
 def safe_ridges(found: TaskSpectrum, ridge: Array) -> Array:
