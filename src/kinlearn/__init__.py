@@ -4,8 +4,17 @@ from kinlearn.estimators.independent_tasks import IndependentTasks
 from kinlearn.estimators.lspc import LSPC
 from kinlearn.estimators.lspc_cv import LSPCCV
 from kinlearn.estimators.multitask_lspc import MultiTaskLSPC
+from kinlearn.estimators.multitask_lspc_cv import MultiTaskLSPCCV
 from kinlearn.estimators.pooled_tasks import PooledTasks
 
 __version__ = "0.1.0"
 
-__all__ = ["LSPC", "LSPCCV", "IndependentTasks", "MultiTaskLSPC", "PooledTasks", "__version__"]
+__all__ = [
+    "LSPC",
+    "LSPCCV",
+    "IndependentTasks",
+    "MultiTaskLSPC",
+    "MultiTaskLSPCCV",
+    "PooledTasks",
+    "__version__",
+]

@@ -109,8 +109,8 @@ class AddsTasks(TaskClassifier):
             )
         if not hasattr(self, "mix_sigmas_"):
             raise ValueError(
-                "The model was tuned on a single task, so there is no sharing to extend to another: "
-                "fit anew with the samples of both tasks."
+                "The model was tuned on a single task, so there is no sharing to extend to "
+                "another: fit anew with the samples of both tasks."
             )
         if task in self.tasks_.tolist():
             raise ValueError(

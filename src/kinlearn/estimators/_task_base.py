@@ -66,10 +66,8 @@ class TaskClassifier(KernelClassifier):
         self.similarity_ = resolve_similarity(self.similarity, self.tasks_)
         return X, find_tasks(ids, self.tasks_)
 
-    def _set_up(
-        self, data: TrainingSet, kernel: Kernel, sigma: float, task: Index
-    ) -> TaskDesign:
-        """Choose the centres among the distinct rows of all tasks, and measure rows against them."""
+    def _set_up(self, data: TrainingSet, kernel: Kernel, sigma: float, task: Index) -> TaskDesign:
+        """Choose centres among the distinct rows of all tasks, and measure rows against them."""
         _refuse_if_too_large(data.n_rows)
         row_task = task[data.rows.first]
         distinct = find_distinct_rows(data.X)

@@ -244,6 +244,6 @@ degree, coef0, memory_mb, random_state
 
 def check_sharing(sharing: Any, name: str = "sharing") -> float:
     """Return a number in [0, 1], or say what was given instead."""
-    if isinstance(sharing, bool) or not isinstance(sharing, Real) or not 0.0 <= sharing <= 1.0:
+    if isinstance(sharing, bool) or not isinstance(sharing, Real) or not 0 <= float(sharing) <= 1:
         raise ValueError(f"{name} must lie between 0 and 1, but {sharing!r} was given.")
     return float(sharing)

@@ -32,7 +32,8 @@ class GridSearch:
     axes : dict of str to ndarray
         Sorted values of each parameter; the last varies fastest.
     growing : dict of str to bool
-        Which axes may be widened when the optimum sits on their edge; others warn.
+        Which axes are widened when the optimum sits on their edge (True) or warn of it (False); an
+        axis that is not named has natural ends.
     evaluate : callable
         Takes a dict of values per axis and returns held-out scores of all their combinations,
         shape (P, R, c), the last axis fastest.
@@ -78,7 +79,7 @@ class GridSearch:
                 break
         self.seconds = time.perf_counter() - start
         for name in self.axes:
-            if not self.growing.get(name) and (side := self._edge(name)) != 0:
+            if self.growing.get(name) is False and (side := self._edge(name)) != 0:
                 warnings.warn(edge_advice(name, self.axes[name], side), UserWarning, stacklevel=4)
 
     def _edge(self, name: str) -> int:
@@ -146,6 +147,7 @@ class GridSearch:
             np.empty((0, 0)) if by_row is None else by_row,
             row_weights,
             self.best,
+            self.rows.task,
         )
         used = np.flatnonzero(self.weights)
         mixed = np.zeros(self.scores.shape[1:])
