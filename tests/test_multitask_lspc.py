@@ -143,7 +143,7 @@ def test_infinite_parameters_of_the_paper_are_the_limits():
     assert MultiTaskLSPC.from_paper(0.3, np.inf).sharing == 1.0
     assert MultiTaskLSPC.from_paper(np.inf, 0.2).get_params()["reg"] == 0.2
     for wrong in ((0.0, 1.0), (1.0, -1.0), (np.inf, np.inf)):
-        with pytest.raises(ValueError, match="lambda_|gamma"):
+        with pytest.raises(ValueError, match=r"lambda_|gamma"):
             MultiTaskLSPC.from_paper(*wrong)
 
 
@@ -165,11 +165,11 @@ def test_an_unseen_task_gets_the_shared_part_and_parts_add_up(related):
 def test_without_task_it_is_lspc(related, posterior):
     X, y, _ = related
     single = LSPC(posterior=posterior).fit(X, y)
-    for given in ({}, {"task": ["here"] * len(y)}):
-        model = MultiTaskLSPC(posterior=posterior).fit(X, y, **given)
-        np.testing.assert_array_equal(model.predict_proba(X, **given), single.predict_proba(X))
-        np.testing.assert_array_equal(model.predict(X, **given), single.predict(X))
-        assert model.score(X, y, **given) == single.score(X, y)
+    for ids in ({}, {"task": ["here"] * len(y)}):
+        model = MultiTaskLSPC(posterior=posterior).fit(X, y, **ids)
+        np.testing.assert_array_equal(model.predict_proba(X, **ids), single.predict_proba(X))
+        np.testing.assert_array_equal(model.predict(X, **ids), single.predict(X))
+        assert model.score(X, y, **ids) == single.score(X, y)
 
 
 def test_leave_one_out_scores_equal_refits(related):
@@ -288,7 +288,7 @@ def test_wrong_input_is_a_sentence(related):
         MultiTaskLSPC().fit(X, y).predict(X, task=task)
     with pytest.raises(ValueError, match="needs at least two classes"):
         MultiTaskLSPC().fit(X, np.zeros(len(y)), task=task)
-    with pytest.raises(ValueError, match="sharing must lie between 0 and 1, but 1.5 was given"):
+    with pytest.raises(ValueError, match=r"sharing must lie between 0 and 1, but 1\.5 was given"):
         MultiTaskLSPC(sharing=1.5).fit(X, y, task=task)
     with pytest.raises(ValueError, match="unseen='mean' is not known"):
         MultiTaskLSPC(unseen="mean").fit(X, y, task=task)

@@ -50,9 +50,8 @@ class MultiTaskLSPCCV(AddsTasks, LSPCCV):
         only, and tasks without both classes do not count; where there is none with both, rows are
         pooled.
     combine : {"within_se", "stack", "best"}, default="within_se"
-        ``"within_se"``: the average of the points within one standard error of the best, paired
-        and over tasks (two standard errors over rows with fewer than four tasks). ``"stack"`` and
-        ``"best"`` as in :class:`LSPCCV`.
+        ``"within_se"``: of the best points of each width, the average of those within two paired
+        standard errors of the best of all. ``"stack"`` and ``"best"`` as in :class:`LSPCCV`.
     store_cv_scores : bool, default=False
         Whether to keep the held-out scores of every grid point in ``cv_scores_``.
     n_jobs : int, optional
@@ -196,6 +195,7 @@ feature_names_in_
             evaluate=grid.evaluate,
             rows=rows,
             scoring=scoring,
+            vote="sigma",
         )
         search.run()
         self._keep_search(search, scoring)

@@ -9,8 +9,6 @@ from scipy.optimize import nnls
 RULES = ("stack", "within_se", "best")
 # A point of less than this share changes no probability visibly, but costs a solve.
 NEGLIGIBLE = 1e-3
-# Fewer tasks than this say nothing about their own spread.
-MIN_TASKS = 4
 
 
 def stack_weights(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -65,11 +63,7 @@ def _gram(
 
 
 def within_se_weights(
-    by_row: np.ndarray,
-    weights: np.ndarray,
-    best: int,
-    n_se: float = 2.0,
-    unit: np.ndarray | None = None,
+    by_row: np.ndarray, weights: np.ndarray, best: int, n_se: float = 2.0
 ) -> np.ndarray:
     """Equal weights for all points within `n_se` paired standard errors of the best one.
 
@@ -81,20 +75,9 @@ def within_se_weights(
         Weights of the rows.
     best : int
         The best point.
-    n_se : float
-        How many standard errors.
-    unit : ndarray of shape (R,), optional
-        What counts as one observation, where rows go together: the task of each row.
     """
     weights = weights / weights.sum()
     behind = by_row[best] - by_row
-    if unit is not None:
-        totals = np.bincount(unit, weights=weights)
-        member = np.zeros((weights.size, totals.size))
-        member[np.arange(weights.size), unit] = weights
-        present = totals > 0
-        behind = (behind @ member)[:, present] / totals[present]
-        weights = totals[present]
     mean = behind @ weights
     variance = (behind - mean[:, None]) ** 2 @ weights
     # Σw² is 1/n for equal weights
@@ -112,20 +95,12 @@ def combination_weights(
     by_row: np.ndarray,
     row_weights: np.ndarray,
     best: int,
-    task: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the weight of each grid point under a rule of :data:`RULES`.
-
-    With `task`, the task of each row, standard errors are over tasks: rows of one task are wrong
-    together, so that rows would count as more evidence than they are. One standard error instead
-    of two then, since there are few tasks.
-    """
+    """Return the weight of each grid point under a rule of :data:`RULES`."""
     if rule == "stack":
         mix = stack_weights(scores, targets, weights)
         if mix.any():
             return mix
     elif rule == "within_se":
-        if task is not None and np.unique(task).size >= MIN_TASKS:
-            return within_se_weights(by_row, row_weights, best, n_se=1.0, unit=task)
         return within_se_weights(by_row, row_weights, best)
     return np.eye(scores.shape[0])[best]

@@ -41,6 +41,9 @@ class GridSearch:
         What the scores speak of.
     scoring : str or callable
         The criterion.
+    vote : str, optional
+        An axis of whose values each has one vote under ``"within_se"``: its best point. Else the
+        many points of a mediocre region outvote the few of a good one.
     """
 
     def __init__(
@@ -50,10 +53,11 @@ class GridSearch:
         evaluate: Callable[[dict[str, np.ndarray]], np.ndarray],
         rows: HeldOutRows,
         scoring: Any,
+        vote: str | None = None,
     ) -> None:
         self.axes = {name: np.asarray(values, dtype=np.float64) for name, values in axes.items()}
         self.growing, self.evaluate = growing, evaluate
-        self.rows, self.scoring = rows, scoring
+        self.rows, self.scoring, self.vote = rows, scoring, vote
         self.seconds = 0.0
 
     @property
@@ -134,25 +138,50 @@ class GridSearch:
 
     def combine(self, rule: str) -> np.ndarray:
         """Choose the weights of the points and return the mix's held-out scores, (R, c)."""
+        self.weights = self.mix(rule)
+        return self.mixed_scores(self.weights)
+
+    def mix(self, rule: str, chosen: np.ndarray | None = None) -> np.ndarray:
+        """Return the weights of the points under a rule, of the `chosen` ones only if given."""
+        candidates = np.arange(len(self.mean_scores))
+        if chosen is not None:
+            candidates = candidates[chosen]
+        if rule == "within_se" and self.vote is not None:
+            candidates = self._best_of_each(self.vote, candidates)
         by_row, row_weights = self.by_row, self.rows.weights
         if by_row is None or self.scoring == "squared_error":
             row_weights = self.rows.fit_weights
-        if by_row is None and rule == "within_se":
-            by_row = row_scores(self.scores, self.rows, "squared_error")
-        self.weights = combination_weights(
+        everything = candidates.size == len(self.mean_scores)
+        scores = self.scores if everything else self.scores[candidates]
+        if by_row is not None:
+            by_row = by_row if everything else by_row[candidates]
+        elif rule == "within_se":
+            by_row = row_scores(scores, self.rows, "squared_error")
+        weights = np.zeros(len(self.mean_scores))
+        weights[candidates] = combination_weights(
             rule,
-            self.scores,
+            scores,
             self.rows.fit_targets,
             self.rows.fit_weights,
             np.empty((0, 0)) if by_row is None else by_row,
             row_weights,
-            self.best,
-            self.rows.task,
+            int(np.nanargmax(self.mean_scores[candidates])),
         )
-        used = np.flatnonzero(self.weights)
+        return weights
+
+    def _best_of_each(self, name: str, candidates: np.ndarray) -> np.ndarray:
+        """Return the best candidate for each value of an axis."""
+        axis = list(self.axes).index(name)
+        value = np.unravel_index(candidates, self.shape)[axis]
+        merit = np.where(np.isnan(self.mean_scores), -np.inf, self.mean_scores)[candidates]
+        order = np.lexsort((-merit, value))
+        return np.sort(candidates[order[np.unique(value[order], return_index=True)[1]]])
+
+    def mixed_scores(self, weights: np.ndarray) -> np.ndarray:
+        """Return the held-out scores of a mix, (R, c)."""
         mixed = np.zeros(self.scores.shape[1:])
-        for point in used:
-            mixed += self.weights[point] * self.scores[point]
+        for point in np.flatnonzero(weights):
+            mixed += weights[point] * self.scores[point]
         return mixed
 
     def kept(self, name: str) -> list[tuple[float, np.ndarray, np.ndarray]]:

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.selection.combine import combination_weights
-from kinlearn.selection.scoring import row_scores, score_grid, task_scores
+from kinlearn.selection.scoring import score_grid, task_scores
 from kinlearn.selection.search import GridSearch
 
 
@@ -47,7 +46,8 @@ def sharing_report(search: GridSearch, rule: str, tasks: list[Any]) -> dict[str,
         report[name] = np.full(len(tasks), np.nan)
         overall[name] = float("nan")
         if chosen.any():
-            scores = _mixed(search, rule, chosen)
+            weights = search.weights if chosen.all() else search.mix(rule, chosen)
+            scores = search.mixed_scores(weights)
             found = task_scores(scores, search.rows, search.scoring)
             report[name][: len(found)] = found
             values, _ = score_grid(scores[None], search.rows, search.scoring)
@@ -56,30 +56,3 @@ def sharing_report(search: GridSearch, rule: str, tasks: list[Any]) -> dict[str,
     report["gain_over_pooled"] = report["shared"] - report["pooled"]
     report["overall"] = overall
     return report
-
-
-def _mixed(search: GridSearch, rule: str, chosen: np.ndarray) -> np.ndarray:
-    if chosen.all():
-        weights = search.weights
-    else:
-        rows, scores = search.rows, search.scores[chosen]
-        by_row, row_weights = search.by_row, rows.weights
-        if by_row is not None:
-            by_row = by_row[chosen]
-        elif rule == "within_se":
-            by_row = row_scores(scores, rows, "squared_error")
-        if search.by_row is None or search.scoring == "squared_error":
-            row_weights = rows.fit_weights
-        weights = np.zeros(len(chosen))
-        weights[chosen] = combination_weights(
-            rule,
-            scores,
-            rows.fit_targets,
-            rows.fit_weights,
-            np.empty((0, 0)) if by_row is None else by_row,
-            row_weights,
-            int(np.nanargmax(search.mean_scores[chosen])),
-            rows.task,
-        )
-    used = np.flatnonzero(weights)
-    return np.tensordot(weights[used], search.scores[used], axes=1)
