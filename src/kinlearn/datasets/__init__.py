@@ -1,5 +1,6 @@
 """Data that the library makes itself, with the truth known."""
 
 from kinlearn.datasets.related_tasks import make_related_tasks
+from kinlearn.datasets.toy import gaussian_mixture_toy_posterior, make_gaussian_mixture_toy
 
-__all__ = ["make_related_tasks"]
+__all__ = ["gaussian_mixture_toy_posterior", "make_gaussian_mixture_toy", "make_related_tasks"]
