@@ -9,12 +9,16 @@ from kinlearn.plots._style import PALETTE, close, style_axes, subplots
 from kinlearn.plots.cv_surface import CVSurfaceDisplay
 from kinlearn.plots.reliability import ReliabilityDisplay
 from kinlearn.plots.risk_coverage import RiskCoverageDisplay
+from kinlearn.plots.sharing import SharingDisplay
+from kinlearn.plots.task_similarity import TaskSimilarityDisplay
 
 __all__ = [
     "PALETTE",
     "CVSurfaceDisplay",
     "ReliabilityDisplay",
     "RiskCoverageDisplay",
+    "SharingDisplay",
+    "TaskSimilarityDisplay",
     "close",
     "style_axes",
     "subplots",
