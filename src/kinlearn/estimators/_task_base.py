@@ -202,7 +202,8 @@ class TaskClassifier(KernelClassifier):
 
     def predict(self, X: Any, task: Any = None) -> NDArray:
         """Return the class of the largest score under each row's task."""
-        return self.classes_[self._task_scores(X, task, "predict").argmax(axis=1)]
+        scores = self._task_scores(X, task, "predict")
+        return self.classes_[scores.argmax(axis=1)]
 
     def score(self, X: Any, y: Any, task: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy over all rows of all tasks."""

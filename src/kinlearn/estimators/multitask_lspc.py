@@ -235,9 +235,9 @@ degree, coef0, memory_mb, random_state
         names = (*ONE_TASK_PARAMETERS, "sigma", "reg")
         single = LSPC(**{name: getattr(self, name) for name in names})
         self._take_over(single.fit(X, y, sample_weight=sample_weight, groups=groups), self.sharing)
-        labels = np.searchsorted(self.classes_, np.ravel(y))
+        labels = np.searchsorted(self.classes_, np.asarray(y).ravel())
         self._remember_classes(None, labels)
-        total = len(labels) if sample_weight is None else float(np.sum(sample_weight))
+        total = len(labels) if sample_weight is None else float(np.asarray(sample_weight).sum())
         self._keep_point(self.sigma_, self.coef_, self.shared_coef_, total)
         return self
 

@@ -249,5 +249,5 @@ feature_names_in_
         single.fit(X, y, sample_weight=sample_weight, groups=groups)
         self.sharing_ = 0.0  # With one task every degree of sharing is the same model.
         self._take_over(single, 1.0)
-        self._remember_classes(None, np.searchsorted(self.classes_, np.ravel(y)))
+        self._remember_classes(None, np.searchsorted(self.classes_, np.asarray(y).ravel()))
         return self
