@@ -23,7 +23,7 @@ from _report import RESULTS, Results, significant, table
 from _timing import paired_ratio, side_by_side
 from kinlearn import MultiTaskLSPC, MultiTaskLSPCCV
 from kinlearn.datasets import make_related_tasks
-from kinlearn.kernels import median_width, resolve_kernel
+from kinlearn.kernels import KernelMap, median_width, resolve_kernel
 from kinlearn.selection.grids import SHARINGS, default_regs, default_sigmas
 
 Row = dict[str, Any]
@@ -70,7 +70,7 @@ def search_rows(n: int, repeats: int) -> list[Row]:
     median = median_width(X, resolve_kernel("rbf"))
     grid = {"sigmas": default_sigmas(median), "sharings": SHARINGS, "regs": default_regs()}
     n_points = int(np.prod([len(values) for values in grid.values()]))
-    symmetric = np.exp(-np.square(X[:, None, 0] - X[None, :, 0]))
+    symmetric = KernelMap(resolve_kernel("rbf"), X).square(median)
     point = MultiTaskLSPC(sigma=median, posterior="rounded")
     works = {
         "search": lambda: MultiTaskLSPCCV(**grid).fit(X, y, task=task),

@@ -15,8 +15,8 @@ from kinlearn.solvers.task_covariance import unseen_weight
 from kinlearn.threads import blas_limited, blas_threads
 
 Array = NDArray[np.float64]
-# Kept so that nothing is decomposed twice: all solutions of the grid up to this much memory, and
-# decompositions (for a grid that is widened) up to this much.
+# Kept so that nothing is decomposed twice: decompositions up to this much memory, and beyond these
+# the solutions for all regs, which are far smaller, up to this much.
 KEPT_SOLUTIONS_MB = 512
 KEPT_SPECTRA_MB = 512
 
@@ -58,9 +58,10 @@ class TaskGrid:
 
     def _one_pair(self, sigma: float, sharing: float, regs: Array) -> Array:
         found = self._spectrum(sigma, sharing)
-        solutions = self.design.duals(found, regs)
-        if (len(self.solutions) + len(regs)) * solutions[0].nbytes <= KEPT_SOLUTIONS_MB * 2**20:
-            for reg, solution in zip(regs, solutions, strict=True):
+        needed = (len(self.solutions) + len(regs)) * self.design.targets.nbytes
+        if (sigma, sharing) not in self.spectra and needed <= KEPT_SOLUTIONS_MB * 2**20:
+            # The decomposition will be gone when the mix is known, so its solutions are kept.
+            for reg, solution in zip(regs, self.design.duals(found, regs), strict=True):
                 self.solutions[sigma, sharing, float(reg)] = solution
         return self.design.held_out(found, regs, self.splits)
 

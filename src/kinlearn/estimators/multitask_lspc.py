@@ -237,7 +237,8 @@ degree, coef0, memory_mb, random_state
         self._take_over(single.fit(X, y, sample_weight=sample_weight, groups=groups), self.sharing)
         labels = np.searchsorted(self.classes_, np.asarray(y).ravel())
         self._remember_classes(None, labels)
-        total = len(labels) if sample_weight is None else float(np.asarray(sample_weight).sum())
+        weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=float)
+        total = float(np.broadcast_to(weights, labels.shape).sum())
         self._keep_point(self.sigma_, self.coef_, self.shared_coef_, total)
         return self
 

@@ -64,7 +64,11 @@ def spectrum(gram: Array, covariance: Array, task: Index, weights: Array) -> Tas
     array([1., 1.])
     """
     root = np.sqrt(weights)
-    _, label = connected_components(covariance != 0.0, directed=False)
+    tied = covariance != 0.0
+    if tied.all():
+        label = np.zeros(len(covariance), dtype=np.intp)
+    else:
+        label = connected_components(tied, directed=False)[1]
     group = label[task]
     values = np.empty(len(task))
     present = np.unique(group)

@@ -74,8 +74,6 @@ def task_covariances(similarity: Array, sharings: Array) -> Array:
     """
     n_tasks = similarity.shape[0]
     result = np.empty((len(sharings), n_tasks, n_tasks))
-    label = components(similarity)
-    same = label[:, None] == label[None, :]
     off_diagonal = similarity[~np.eye(n_tasks, dtype=bool)]
     if off_diagonal.size == 0 or np.all(off_diagonal == off_diagonal[0]):
         # Equal similarities are the common case, and known in closed form: l is 0 once, w·T else.
@@ -85,6 +83,8 @@ def task_covariances(similarity: Array, sharings: Array) -> Array:
             own = (1.0 - s) / ((1.0 - s) + mixed) if mixed > 0.0 else 1.0
             result[k] = own * np.eye(n_tasks) + (1.0 - own) / n_tasks
         return result
+    label = components(similarity)
+    same = label[:, None] == label[None, :]
     values, vectors = eigh(laplacian(similarity))
     values = np.clip(values, 0.0, None)
     for k, s in enumerate(sharings):
