@@ -186,6 +186,25 @@ def test_leave_one_out_scores_equal_refits(related):
         np.testing.assert_allclose(model.held_out_scores_[i], expected, atol=1e-8)
 
 
+def test_a_row_held_out_does_not_predict_itself_as_a_centre(related):
+    X, y, task = related
+    n = len(y)
+    pooled = MultiTaskLSPC(sharing=1.0, sigma=2.0).fit(X, y, task=task)
+    single = LSPC(sigma=2.0).fit(X, y)
+    np.testing.assert_allclose(pooled.held_out_scores_, single.held_out_scores_, atol=1e-8)
+    np.testing.assert_allclose(pooled.predict_proba(X, task=task), single.predict_proba(X))
+    # Without sharing, leaving a row out is refitting its task without row and centre.
+    model = MultiTaskLSPC(sharing=0.0, sigma=2.0, reg=1e-2).fit(X, y, task=task)
+    for i in (0, 35, 50):
+        keep = (np.arange(n) != i) & (task == task[i])
+        reg = 1e-2 * (n - 1) / (4 * keep.sum())
+        own = LSPC(reg=reg, sigma=2.0, centers=np.delete(X, i, axis=0), posterior="rounded")
+        own.fit(X[keep], y[keep])
+        known = np.isin(model.classes_, own.classes_)
+        expected = own._scores(X[[i]])[0]
+        np.testing.assert_allclose(model.held_out_scores_[i, known], expected, atol=1e-8)
+
+
 def test_groups_are_left_out_together_when_calibrating(related):
     X, y, task = related
     groups = np.arange(len(y)) // 3

@@ -32,7 +32,7 @@ def refit_scores(params, X, y, task, train, test):
 
 def test_leave_one_out_of_every_point_equals_refitting(related):
     X, y, task = related
-    model = MultiTaskLSPCCV(**GRID, store_cv_scores=True).fit(X, y, task=task)
+    model = MultiTaskLSPCCV(**GRID, store_cv_scores=True, centers=X).fit(X, y, task=task)
     n = len(y)
     assert model.cv_scores_.shape == (27, n, 2)
     for p in range(0, 27, 4):
@@ -56,7 +56,8 @@ def test_folds_and_groups_of_every_point_equal_refitting(related, kind):
         pairs = [(np.flatnonzero(groups != g), np.flatnonzero(groups == g)) for g in range(6)]
         if kind == "group splitter":
             pairs = list(cv.split(X, y, groups))
-    model = MultiTaskLSPCCV(**GRID, cv=cv, store_cv_scores=True).fit(X, y, task=task, **given)
+    model = MultiTaskLSPCCV(**GRID, cv=cv, store_cv_scores=True, centers=X)
+    model.fit(X, y, task=task, **given)
     position = {int(row): k for k, row in enumerate(model.cv_rows_)}
     for p in (0, 13, 20):
         for train, test in pairs[:2]:
@@ -202,10 +203,11 @@ def test_sharing_is_found_where_tasks_are_related_and_left_where_they_are_not():
     X, y, task = make_related_tasks(relatedness=0.0, random_state=0, **settings)
     unrelated = MultiTaskLSPCCV(combine="best").fit(X, y, task=task)
     assert same.sharing_ >= 0.95
-    assert unrelated.sharing_ <= 0.8
-    gains = same.sharing_report_["overall"], unrelated.sharing_report_["overall"]
-    assert gains[0]["shared"] > gains[0]["independent"]
-    assert gains[1]["shared"] > gains[1]["pooled"]
+    assert unrelated.sharing_ < 1.0
+    related, apart = same.sharing_report_["overall"], unrelated.sharing_report_["overall"]
+    assert related["shared"] > related["independent"] + 0.01
+    assert apart["shared"] > apart["pooled"] + 0.01
+    assert apart["shared"] < apart["independent"] + 0.01
 
 
 def test_probabilities_beat_separate_and_pooled_models_on_related_tasks():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from kinlearn.solvers.multitask_dual import (
     dual_coefficients,
+    own_features,
     ridges,
     solve,
     spectrum,
@@ -20,6 +21,7 @@ from kinlearn.solvers.multitask_held_out import (
     leave_one_out_single,
     loo_weight,
 )
+from kinlearn.solvers.spectral import SymmetricSpectrum
 from kinlearn.solvers.splits import Splits
 from kinlearn.solvers.task_covariance import (
     components,
@@ -30,8 +32,13 @@ from kinlearn.solvers.task_covariance import (
 )
 
 
-def primal_solution(features, task, targets, weights, similarity, reg, sharing, total=None):
-    """Minimise the objective over all (T·m) parameters at once, written from its gradient."""
+def primal_solution(
+    features, task, targets, weights, similarity, reg, sharing, total=None, absent=()
+):
+    """Minimise the objective over all (T·m) parameters at once, written from its gradient.
+
+    Pairs (task, centre) in `absent` have their coefficient held at zero.
+    """
     n_tasks, m = similarity.shape[0], features.shape[1]
     total = weights.sum() if total is None else total
     gamma = reg * sharing / (1.0 - sharing)
@@ -41,7 +48,10 @@ def primal_solution(features, task, targets, weights, similarity, reg, sharing, 
     penalty = reg / n_tasks * np.eye(n_tasks) + gamma / n_tasks**2 * laplacian(similarity)
     left = stacked.T @ (weights[:, None] * stacked) / total + np.kron(penalty, np.eye(m))
     right = stacked.T @ (weights[:, None] * targets) / total
-    return np.linalg.solve(left, right).reshape(n_tasks, m, -1)
+    free = np.setdiff1d(np.arange(n_tasks * m), [t * m + j for t, j in absent])
+    solution = np.zeros_like(right)
+    solution[free] = np.linalg.solve(left[np.ix_(free, free)], right[free])
+    return solution.reshape(n_tasks, m, -1)
 
 
 def scores(features, task, parameters):
@@ -137,6 +147,98 @@ def test_held_out_blocks_equal_refitting(problem, sharing, n_folds):
             )
             expected = scores(features[block], task[block], parameters)
             np.testing.assert_allclose(held[r, out], expected, atol=1e-8)
+
+
+def centred_problem(seed, n, n_tasks, weighted, uniform):
+    """Rows that are centres: a square feature matrix, as of a kernel; a few rows are none."""
+    features, task, targets, weights, similarity = random_problem(
+        seed, n, 3, n_tasks, 3, weighted, uniform
+    )
+    distances = np.square(features[:, None] - features[None]).sum(axis=2)
+    own = np.where(np.arange(n) % 4 == 3, -1, np.arange(n))
+    return np.exp(-distances / 4), task, targets, weights, similarity, own
+
+
+centred_problems = st.builds(
+    centred_problem,
+    seed=st.integers(0, 2**31),
+    n=st.integers(4, 14),
+    n_tasks=st.integers(1, 4),
+    weighted=st.booleans(),
+    uniform=st.booleans(),
+)
+
+
+@settings(deadline=None, max_examples=30)
+@given(problem=centred_problems, sharing=st.floats(0.0, 0.99))
+def test_leave_one_out_without_the_rows_own_centre_equals_refitting(problem, sharing):
+    phi, task, targets, weights, similarity, own = problem
+    n = len(task)
+    covariance = task_covariances(similarity, np.array([sharing]))[0]
+    gram = phi @ phi.T
+    columns = own_features(phi, own, covariance, task)
+    found = spectrum(gram, covariance, task, weights)
+    regs = np.array([0.01, 0.3])
+    held = leave_one_out(found, targets, regs, similarity.shape[0], columns)
+    single = leave_one_out_single(gram, covariance, task, weights, targets, 0.01, columns)
+    np.testing.assert_allclose(single, held[0], atol=1e-8)
+    for r, reg in enumerate(regs):
+        for i in range(n):
+            keep = np.arange(n) != i
+            parameters = primal_solution(
+                phi[keep],
+                task[keep],
+                targets[keep],
+                weights[keep],
+                similarity,
+                reg,
+                sharing,
+                total=loo_weight(weights),
+                absent=[(task[i], own[i])] if own[i] >= 0 else [],
+            )
+            expected = scores(phi[[i]], task[[i]], parameters)[0]
+            np.testing.assert_allclose(held[r, i], expected, atol=1e-8)
+
+
+@settings(deadline=None, max_examples=30)
+@given(problem=centred_problems, sharing=st.floats(0.0, 0.99), n_folds=st.integers(2, 4))
+def test_held_out_blocks_without_their_own_centres_equal_refitting(problem, sharing, n_folds):
+    phi, task, targets, weights, similarity, own = problem
+    n = len(task)
+    splits = Splits.from_groups(np.arange(n) % min(n_folds, n - 1))
+    covariance = task_covariances(similarity, np.array([sharing]))[0]
+    columns = own_features(phi, own, covariance, task)
+    found = spectrum(phi @ phi.T, covariance, task, weights)
+    regs = np.array([0.01, 1.0])
+    held = held_out(found, targets, regs, similarity.shape[0], splits, columns)
+    for r, reg in enumerate(regs):
+        for out, block, _ in splits:
+            keep = np.setdiff1d(np.arange(n), block)
+            absent = [(task[i], own[i]) for i in block if own[i] >= 0]
+            parameters = primal_solution(
+                phi[keep],
+                task[keep],
+                targets[keep],
+                weights[keep],
+                similarity,
+                reg,
+                sharing,
+                absent=absent,
+            )
+            expected = scores(phi[block], task[block], parameters)
+            np.testing.assert_allclose(held[r, out], expected, atol=1e-8)
+
+
+def test_with_one_task_held_out_scores_are_those_of_lspc():
+    phi, _, targets, weights, _, _ = centred_problem(1, 20, 1, False, True)
+    everyone, nothing = np.arange(20), np.zeros(20, dtype=np.intp)
+    columns = own_features(phi, everyone, np.eye(1), nothing)
+    found = spectrum(phi @ phi.T, np.eye(1), nothing, weights)
+    regs = np.array([1e-3, 0.1])
+    for splits in (Splits.one_out(20), Splits.from_groups(everyone % 3)):
+        expected = SymmetricSpectrum.of(phi.copy(), targets).held_out(regs, splits)
+        held = held_out(found, targets, regs, 1, splits, columns)
+        np.testing.assert_allclose(held, expected, atol=1e-8)
 
 
 @pytest.mark.parametrize(("lambda_", "gamma"), [(0.3, 0.1), (0.01, 3.0), (2.0, 1e-3)])
@@ -235,6 +337,9 @@ def test_the_spectrum_splits_over_unrelated_groups():
     found = spectrum(gram, covariance, task, weights)
     root = np.sqrt(weights)
     whole = root[:, None] * covariance[task][:, task] * gram * root
-    rebuilt = (found.vectors * found.values) @ found.vectors.T
+    rebuilt = np.zeros_like(whole)
+    for part in found.parts:
+        assert len(set(task[part.rows] < 2)) == 1
+        rebuilt[np.ix_(part.rows, part.rows)] = (part.vectors * part.values) @ part.vectors.T
     np.testing.assert_allclose(rebuilt, whole, atol=1e-10)
-    assert np.all(found.vectors[np.ix_(task < 2, task >= 2)] == 0.0)
+    assert len(found.parts) == 2

@@ -71,13 +71,18 @@ class TaskClassifier(KernelClassifier):
         _refuse_if_too_large(data.n_rows)
         row_task = task[data.rows.first]
         distinct = find_distinct_rows(data.X)
+        own = None
         if self.centers is not None:
             count_centers(self.n_centers, distinct.n_distinct, self.centers)
             self.centers_ = self._given_centers(data.X, kernel)
         else:
             positions = distinct.first
             count = count_centers(self.n_centers, distinct.n_distinct, None)
-            if count is not None:
+            if count is None:
+                # A row seen in other tasks, too, stays a centre when it is held out of one.
+                alone = np.bincount(distinct.member)[distinct.member] == 1
+                own = np.where(alone, distinct.member, -1)
+            else:
                 rng = check_random_state(self.random_state)
                 candidates = data.X[distinct.first]
                 chosen = choose_centers(
@@ -96,7 +101,7 @@ class TaskClassifier(KernelClassifier):
         self.n_centers_ = int(self.centers_.shape[0])
         features = KernelMap(kernel, self.centers_, self.memory_mb)
         return TaskDesign.of(
-            features, data.X, data.fit_targets, data.fit_weights, row_task, self.similarity_
+            features, data.X, data.fit_targets, data.fit_weights, row_task, self.similarity_, own
         )
 
     def _median(self, data: TrainingSet, kernel: Kernel) -> float:

@@ -34,6 +34,9 @@ class TaskDesign:
         Task number of each row.
     similarity : ndarray of shape (T, T)
         W.
+    own : ndarray of shape (n,) or None
+        Which centre each row is, -1 for a row that is none; None keeps all centres when rows are
+        held out.
     """
 
     features: KernelMap
@@ -42,6 +45,7 @@ class TaskDesign:
     weights: Array
     task: NDArray[np.intp]
     similarity: Array
+    own: NDArray[np.intp] | None = None
     _kept: dict[str, Array] = field(default_factory=dict)
     _sigma: float = float("nan")
 
@@ -54,10 +58,11 @@ class TaskDesign:
         weights: Array | None,
         task: NDArray[np.intp],
         similarity: Array,
+        own: NDArray[np.intp] | None = None,
     ) -> TaskDesign:
         """Measure the rows against the centres once."""
         filled = np.ones(len(task)) if weights is None else weights
-        return cls(features, features.measure.block(X), targets, filled, task, similarity)
+        return cls(features, features.measure.block(X), targets, filled, task, similarity, own)
 
     @property
     def n_tasks(self) -> int:
@@ -86,9 +91,18 @@ class TaskDesign:
         _, gram = self.phi_and_gram(sigma)
         return dual.spectrum(gram, self.covariance(sharing), self.task, self.weights)
 
-    def held_out(self, found: dual.TaskSpectrum, regs: Array, splits: Splits) -> Array:
+    def held_out(
+        self, found: dual.TaskSpectrum, sigma: float, sharing: float, regs: Array, splits: Splits
+    ) -> Array:
         """Held-out scores for every reg, shape (R, rows, c)."""
-        return held_out(found, self.targets, regs, self.n_tasks, splits)
+        own = self._own_features(sigma, sharing)
+        return held_out(found, self.targets, regs, self.n_tasks, splits, own)
+
+    def _own_features(self, sigma: float, sharing: float) -> Array | None:
+        if self.own is None:
+            return None
+        phi, _ = self.phi_and_gram(sigma)
+        return dual.own_features(phi, self.own, self.covariance(sharing), self.task)
 
     def duals(self, found: dual.TaskSpectrum, regs: Array) -> Array:
         """Dual coefficients for every reg, shape (R, n, c)."""
@@ -126,12 +140,19 @@ class TaskDesign:
         if reg > 0.0:
             try:
                 return leave_one_out_single(
-                    gram, self.covariance(sharing), self.task, self.weights, self.targets, reg
+                    gram,
+                    self.covariance(sharing),
+                    self.task,
+                    self.weights,
+                    self.targets,
+                    reg,
+                    self._own_features(sigma, sharing),
                 )
             except LinAlgError:
                 pass  # The ridge drowns in rounding: the eigendecomposition below bears that.
         splits = Splits.one_out(len(self.task))
-        return self.held_out(self.spectrum(sigma, sharing), np.array([reg]), splits)[0]
+        found = self.spectrum(sigma, sharing)
+        return self.held_out(found, sigma, sharing, np.array([reg]), splits)[0]
 
     def parameters(self, sigma: float, sharing: float, duals: Array) -> tuple[Array, Array]:
         """θ_t of all tasks, (T, m, c), and the shared part β_0 = ψ·mean θ_t, (m, c)."""

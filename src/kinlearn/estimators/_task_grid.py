@@ -63,13 +63,14 @@ class TaskGrid:
             # The decomposition will be gone when the mix is known, so its solutions are kept.
             for reg, solution in zip(regs, self.design.duals(found, regs), strict=True):
                 self.solutions[sigma, sharing, float(reg)] = solution
-        return self.design.held_out(found, regs, self.splits)
+        return self.design.held_out(found, sigma, sharing, regs, self.splits)
 
     def _spectrum(self, sigma: float, sharing: float) -> TaskSpectrum:
         if (sigma, sharing) in self.spectra:
             return self.spectra[sigma, sharing]
         found = self.design.spectrum(sigma, sharing)
-        if (len(self.spectra) + 1) * found.vectors.nbytes <= KEPT_SPECTRA_MB * 2**20:
+        kept = sum(spectrum.nbytes for spectrum in self.spectra.values())
+        if kept + found.nbytes <= KEPT_SPECTRA_MB * 2**20:
             self.spectra[sigma, sharing] = found
         return found
 

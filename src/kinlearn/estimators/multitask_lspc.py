@@ -213,7 +213,8 @@ degree, coef0, memory_mb, random_state
                 scores = design.leave_one_out(self.sigma_, sharing, reg)
             else:
                 found = design.spectrum(self.sigma_, sharing)
-                scores = design.held_out(found, np.array([reg]), splits)[0]
+                regs = np.array([reg])
+                scores = design.held_out(found, self.sigma_, sharing, regs, splits)[0]
             self._calibrate(data, self._held_out_rows(data, splits, pooled), splits, scores)
         duals = design.solve(self.sigma_, sharing, reg)
         coef, shared = design.parameters(self.sigma_, sharing, duals)

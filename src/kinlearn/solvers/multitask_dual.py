@@ -27,12 +27,30 @@ Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class TaskSpectrum:
-    """D½BD½ = vectors · diag(values) · vectorsᵀ, and √w."""
+class SpectrumPart:
+    """The decomposition over the rows of tasks that share with each other, and with no others."""
 
+    rows: Index
     values: Array
     vectors: Array
+
+
+@dataclass(frozen=True)
+class TaskSpectrum:
+    """D½BD½ = V diag(s) Vᵀ, in parts, with √w."""
+
+    parts: tuple[SpectrumPart, ...]
     root_weights: Array
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the eigenvectors."""
+        return sum(part.vectors.nbytes for part in self.parts)
+
+    @property
+    def largest(self) -> float:
+        """The largest eigenvalue."""
+        return max(float(part.values.max()) for part in self.parts)
 
 
 def shared_gram(gram: Array, covariance: Array, task: Index) -> Array:
@@ -60,34 +78,28 @@ def spectrum(gram: Array, covariance: Array, task: Index, weights: Array) -> Tas
     --------
     >>> import numpy as np
     >>> s = spectrum(np.eye(2), np.eye(1), np.array([0, 0]), np.ones(2))
-    >>> s.values
+    >>> s.parts[0].values
     array([1., 1.])
     """
     root = np.sqrt(weights)
     tied = covariance != 0.0
     if tied.all():
-        label = np.zeros(len(covariance), dtype=np.intp)
-    else:
-        label = connected_components(tied, directed=False)[1]
-    group = label[task]
-    values = np.empty(len(task))
-    present = np.unique(group)
-    if len(present) == 1:
-        shared = shared_gram(gram, covariance, task)
-        shared *= root
-        shared *= root[:, None]
-        found, vectors = eigh(shared, driver="evd", overwrite_a=True, check_finite=False)
-        return TaskSpectrum(np.clip(found, 0.0, None), vectors, root)
+        return TaskSpectrum((_part(gram, covariance, task, root, np.arange(len(task))),), root)
     # Unrelated groups have no entry between them: many small problems instead of a large one.
-    vectors = np.zeros(gram.shape)
-    for g in present:
+    group = connected_components(tied, directed=False)[1][task]
+    parts = []
+    for g in np.unique(group):
         rows = np.flatnonzero(group == g)
-        shared = shared_gram(gram[np.ix_(rows, rows)], covariance, task[rows])
-        shared *= root[rows] * root[rows, None]
-        found, block = eigh(shared, driver="evd", overwrite_a=True, check_finite=False)
-        values[rows] = np.clip(found, 0.0, None)
-        vectors[np.ix_(rows, rows)] = block
-    return TaskSpectrum(values, vectors, root)
+        parts.append(_part(gram[np.ix_(rows, rows)], covariance, task[rows], root[rows], rows))
+    return TaskSpectrum(tuple(parts), root)
+
+
+def _part(gram: Array, covariance: Array, task: Index, root: Array, rows: Index) -> SpectrumPart:
+    shared = shared_gram(gram, covariance, task)
+    shared *= root
+    shared *= root[:, None]
+    values, vectors = eigh(shared, driver="evd", overwrite_a=True, check_finite=False)
+    return SpectrumPart(rows, np.clip(values, 0.0, None), vectors)
 
 
 def ridges(regs: Array, total_weight: float, n_tasks: int) -> Array:
@@ -106,11 +118,15 @@ def filters(values: Array, ridge: Array) -> Array:
 def dual_coefficients(found: TaskSpectrum, targets: Array, ridge: Array) -> Array:
     """a = D½ V (s + ρ)⁻¹ Vᵀ D½ Z for every ridge; shape (n_ridges, n, c)."""
     n, n_classes = targets.shape
-    rotated = found.vectors.T @ (found.root_weights[:, None] * targets)
-    scaled = filters(found.values, ridge)[:, :, None] * rotated[:, None, :]
-    back = found.vectors @ scaled.reshape(n, -1)
-    back *= found.root_weights[:, None]
-    return np.moveaxis(back.reshape(n, len(ridge), n_classes), 1, 0)
+    duals = np.empty((len(ridge), n, n_classes))
+    for part in found.parts:
+        root = found.root_weights[part.rows, None]
+        rotated = part.vectors.T @ (root * targets[part.rows])
+        scaled = filters(part.values, ridge)[:, :, None] * rotated[:, None, :]
+        back = part.vectors @ scaled.reshape(len(part.rows), -1)
+        back *= root
+        duals[:, part.rows] = np.moveaxis(back.reshape(-1, len(ridge), n_classes), 1, 0)
+    return duals
 
 
 def solve(
@@ -140,9 +156,20 @@ def solve(
     ]
 
 
-def inverse_with_diagonal(
-    gram: Array, covariance: Array, task: Index, weights: Array, ridge: float
-) -> Array:
+def own_features(phi: Array, own: Index, covariance: Array, task: Index) -> Array:
+    """What each row's own centre brings to its own task's model, as seen from all rows.
+
+    Column i is v_i = (C[t_n, t_i] φ_n,own(i))_n / √C[t_i, t_i], so that B - v_i v_iᵀ is B with the
+    coefficient of row i's centre in task t_i held at zero. Zero for rows that are no centre
+    (own = -1).
+    """
+    columns = phi[:, own] * covariance[task][:, task]
+    columns /= np.sqrt(np.diagonal(covariance))[task]
+    columns[:, own < 0] = 0.0
+    return columns
+
+
+def inverse(gram: Array, covariance: Array, task: Index, weights: Array, ridge: float) -> Array:
     """(B + ρD⁻¹)⁻¹, whose entries the held-out formulas divide by; needs ρ > 0."""
     matrix = shared_gram(gram, covariance, task)
     matrix[np.diag_indices_from(matrix)] += ridge / weights
@@ -150,9 +177,9 @@ def inverse_with_diagonal(
     if info != 0:
         raise LinAlgError("B + ρD⁻¹ is not positive definite to working precision")
     lower, info = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    inverse: Array = np.tril(lower)
-    inverse += np.tril(lower, -1).T
-    return inverse
+    whole: Array = np.tril(lower)
+    whole += np.tril(lower, -1).T
+    return whole
 
 
 def task_parameters(features: Array, duals: Array, task: Index, covariance: Array) -> Array:
