@@ -96,8 +96,9 @@ def spectrum(gram: Array, covariance: Array, task: Index, weights: Array) -> Tas
 
 def _part(gram: Array, covariance: Array, task: Index, root: Array, rows: Index) -> SpectrumPart:
     shared = shared_gram(gram, covariance, task)
-    shared *= root
-    shared *= root[:, None]
+    if not (root == 1.0).all():
+        shared *= root
+        shared *= root[:, None]
     values, vectors = eigh(shared, driver="evd", overwrite_a=True, check_finite=False)
     return SpectrumPart(rows, np.clip(values, 0.0, None), vectors)
 
@@ -163,8 +164,11 @@ def own_features(phi: Array, own: Index, covariance: Array, task: Index) -> Arra
     coefficient of row i's centre in task t_i held at zero. Zero for rows that are no centre
     (own = -1).
     """
-    columns = phi[:, own] * covariance[task][:, task]
-    columns /= np.sqrt(np.diagonal(covariance))[task]
+    # Column t of C/√C_tt, spread over rows and centres: scaled while it is still T×T.
+    scaled = covariance / np.sqrt(np.diagonal(covariance))
+    columns: Array = scaled[task][:, task]
+    everyone = len(own) == phi.shape[1] and np.array_equal(own, np.arange(len(own)))
+    columns *= phi if everyone else phi[:, own]
     columns[:, own < 0] = 0.0
     return columns
 

@@ -108,13 +108,13 @@ def _leave_one_out_part(
     numerator = (V @ scaled).reshape(n, len(ridge), n_classes)
     denominator = (V**2) @ filtered
     if own is not None:
-        columns = _own_part(part, root, own)
-        A = V.T @ columns
-        rest = 1.0 - (A**2).T @ filtered
-        V = V * A.T
-        g = V @ filtered
+        A = V.T @ _own_part(part, root, own)
+        g = (V * A.T) @ filtered
+        numerator_own = (A.T @ scaled).reshape(n, len(ridge), n_classes)
+        rest = 1.0 - np.square(A, out=A).T @ filtered
         numerator *= rest[:, :, None]
-        numerator += g[:, :, None] * (A.T @ scaled).reshape(n, len(ridge), n_classes)
+        numerator_own *= g[:, :, None]
+        numerator += numerator_own
         denominator *= rest
         denominator += g**2
     held = Z[:, None, :] - numerator / (root * denominator)[:, :, None]
@@ -152,8 +152,8 @@ def _leave_block_out(
 
 
 def _own_part(part: SpectrumPart, root: Array, own: Array) -> Array:
-    whole = len(part.rows) == len(own)
-    return root * (own if whole else own[np.ix_(part.rows, part.rows)])
+    columns = own if len(part.rows) == len(own) else own[np.ix_(part.rows, part.rows)]
+    return columns if (root == 1.0).all() else root * columns
 
 
 def safe_ridges(found: TaskSpectrum, ridge: Array) -> Array:
