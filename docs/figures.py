@@ -8,7 +8,9 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from kinlearn import LSPCCV
+from kinlearn import LSPCCV, MultiTaskLSPCCV
+from kinlearn.cli.parts.multi_task import draw as draw_tasks
+from kinlearn.cli.parts.multi_task import sample
 from kinlearn.datasets import gaussian_mixture_toy_posterior, make_gaussian_mixture_toy
 from kinlearn.plots import (
     PALETTE,
@@ -57,6 +59,13 @@ def digits() -> Path:
     return _save(figure, "digits.png")
 
 
+def related_tasks() -> Path:
+    """Generated related tasks, one of them reversed: who gains from sharing, and who is alike."""
+    train, test = sample(n_tasks=9, n_labelled=30, seed=0)
+    model = MultiTaskLSPCCV().fit(train.X, train.y, task=train.task)
+    return draw_tasks(model, test, IMAGES / "multitask.png")
+
+
 def _save(figure: object, name: str) -> Path:
     IMAGES.mkdir(exist_ok=True)
     path = IMAGES / name
@@ -65,5 +74,5 @@ def _save(figure: object, name: str) -> Path:
 
 
 if __name__ == "__main__":
-    for draw in (posterior_rules, digits):
+    for draw in (posterior_rules, digits, related_tasks):
         print(draw().relative_to(Path(__file__).parent.parent))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -116,7 +117,8 @@ def test_frames_pipelines_task_columns_and_jobs():
     X, y, task = make_related_tasks(n_tasks=3, random_state=4)
     frame = pd.DataFrame(X, columns=list("abcde")).assign(site=np.array(["x", "y", "z"])[task])
     inner = make_pipeline(StandardScaler(), LogisticRegression())
-    by_column = IndependentTasks(inner, task_column="site", n_jobs=2).fit(frame, y)
+    with joblib.parallel_config(backend="threading"):
+        by_column = IndependentTasks(inner, task_column="site", n_jobs=2).fit(frame, y)
     by_argument = IndependentTasks(inner).fit(X, y, task=task)
     np.testing.assert_allclose(
         by_column.predict_proba(frame), by_argument.predict_proba(X, task=task)

@@ -109,8 +109,10 @@ def _balanced_posterior(scores: Array, balance: Array) -> Array:
     """Shift the scores by one constant per class until the mean probabilities are the balance."""
     shift = np.log(balance)
     for _ in range(200):
-        posterior = softmax(scores + shift, axis=1)
-        shift = shift + np.log(balance) - np.log(posterior.mean(axis=0))
+        step = np.log(balance) - np.log(softmax(scores + shift, axis=1).mean(axis=0))
+        shift = shift + step
+        if np.abs(step).max() < 1e-9:
+            break
     return softmax(scores + shift, axis=1)
 
 
