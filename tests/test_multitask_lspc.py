@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kinlearn import LSPC, MultiTaskLSPC
+from kinlearn import LSPC, MultiTaskLSPC, MultiTaskLSPCCV
 from kinlearn.datasets import make_related_tasks
 
 
@@ -319,11 +320,36 @@ def test_wrong_input_is_a_sentence(related):
         model.predict(X, task=["0"] * len(y))
 
 
-def test_too_many_rows_for_the_machine_are_refused_before_the_work(monkeypatch, related):
+def test_many_rows_are_warned_of_or_refused_before_the_work(monkeypatch, related):
     X, y, task = related
-    monkeypatch.setattr("os.sysconf", lambda name: 1)
-    with pytest.raises(MemoryError, match="71 distinct rows of several tasks need about"):
+    monkeypatch.setattr("kinlearn.estimators._task_base.WARN_ROWS", 50)
+    with pytest.warns(UserWarning, match="71 distinct rows of several tasks take about"):
         MultiTaskLSPC().fit(X, y, task=task)
+    monkeypatch.setattr("os.sysconf", lambda name: 1)
+    with pytest.raises(MemoryError, match="a sample of the rows of the largest tasks"):
+        MultiTaskLSPC().fit(X, y, task=task)
+
+
+def test_sparse_rows_are_the_same_as_dense_ones(related):
+    X, y, task = related
+    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    dense = MultiTaskLSPC(sigma=2.0).fit(X, y, task=task)
+    sparse = MultiTaskLSPC(sigma=2.0).fit(sp.csr_matrix(X), y, task=task)
+    np.testing.assert_allclose(
+        sparse.predict_proba(sp.csr_matrix(X), task=task),
+        dense.predict_proba(X, task=task),
+        atol=1e-8,
+    )
+
+
+def test_a_second_fit_forgets_the_first(related):
+    X, y, task = related
+    model = MultiTaskLSPCCV(sigmas=[2.0], regs=[1e-2], sharings=[0.5]).fit(X, y, task=task)
+    assert hasattr(model, "sharing_report_")
+    model.fit(X, y)
+    assert model.tasks_ is None
+    assert not hasattr(model, "sharing_report_")
+    assert not hasattr(model, "mix_sigmas_")
 
 
 @pytest.mark.parametrize("options", [{"n_centers": 20, "random_state": 0}, {"kernel": "laplacian"}])

@@ -65,7 +65,7 @@ class AddsTasks(TaskClassifier):
         task : hashable
             The new task's id.
         sample_weight : array-like of shape (n,), optional
-            Weights, on the scale of those in fit.
+            Weights, on the scale of those in fit; ``class_weight`` is not applied.
 
         Returns
         -------

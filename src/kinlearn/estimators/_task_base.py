@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import warnings
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,12 @@ from sklearn.utils.validation import (
 
 from kinlearn.centers import choose_centers, take_centers
 from kinlearn.estimators._base import KernelClassifier, _check_for_kernel
-from kinlearn.estimators._checks import check_choice, count_centers
+from kinlearn.estimators._checks import (
+    _physical_gigabytes,
+    _seconds_per_product,
+    check_choice,
+    count_centers,
+)
 from kinlearn.estimators._task_design import TaskDesign
 from kinlearn.estimators._task_similarity import resolve_similarity
 from kinlearn.estimators._training_set import TrainingSet
@@ -29,6 +34,8 @@ from kinlearn.tasks import find_tasks, number_tasks, refuse_unseen, split_tasks,
 
 REQUESTED: dict[str, bool | None] = {"task": True}
 Index = NDArray[np.intp]
+# Beyond this many rows the dual is no longer a matter of seconds.
+WARN_ROWS = 5000
 
 
 class TaskClassifier(KernelClassifier):
@@ -66,9 +73,16 @@ class TaskClassifier(KernelClassifier):
         self.similarity_ = resolve_similarity(self.similarity, self.tasks_)
         return X, find_tasks(ids, self.tasks_)
 
-    def _set_up(self, data: TrainingSet, kernel: Kernel, sigma: float, task: Index) -> TaskDesign:
+    def _set_up(
+        self,
+        data: TrainingSet,
+        kernel: Kernel,
+        sigma: float,
+        task: Index,
+        n_decompositions: int = 1,
+    ) -> TaskDesign:
         """Choose centres among the distinct rows of all tasks, and measure rows against them."""
-        _refuse_if_too_large(data.n_rows)
+        warn_if_large(data.n_rows, n_decompositions)
         row_task = task[data.rows.first]
         distinct = find_distinct_rows(data.X)
         own = None
@@ -129,7 +143,9 @@ class TaskClassifier(KernelClassifier):
             setattr(self, f"mix_{name}_", values)
 
     def _take_over(self, single: Any, sharing: float) -> None:
-        """Become the single-task model that one task is."""
+        """Become the single-task model that one task is, and forget an earlier fit to several."""
+        for name in [n for n in vars(self) if n.startswith("mix_") or n == "sharing_report_"]:
+            delattr(self, name)
         for name, value in vars(single).items():
             if name.endswith("_") and not name.startswith("_"):
                 setattr(self, name, value)
@@ -251,15 +267,16 @@ def _one_column(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
-def _refuse_if_too_large(n_rows: int) -> None:
-    """The dual needs a few n×n arrays: say so before the machine swaps."""
-    gigabytes = 4 * 8 * n_rows**2 / 2**30
-    try:
-        available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    except (AttributeError, ValueError, OSError):  # no such question on this system
+def warn_if_large(n_rows: int, n_decompositions: int) -> None:
+    """Say what the dual of many rows will take, before it is started."""
+    if n_rows <= WARN_ROWS:
         return
-    if gigabytes > available:
-        raise MemoryError(
-            f"{n_rows} distinct rows of several tasks need about {gigabytes:.1f} GB, but the "
-            f"machine has {available:.1f} GB: fit on a sample of the rows of the largest tasks."
-        )
+    gigabytes = 7 * 8 * n_rows**2 / 2**30
+    minutes = n_decompositions * _seconds_per_product(n_rows) * 8 / 60
+    message = (
+        f"{n_rows} distinct rows of several tasks take about {gigabytes:.1f} GB of memory and "
+        f"{minutes:.0f} minutes: a sample of the rows of the largest tasks takes far less."
+    )
+    if gigabytes > _physical_gigabytes():
+        raise MemoryError(message)
+    warnings.warn(message, UserWarning, stacklevel=4)

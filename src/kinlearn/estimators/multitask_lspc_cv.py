@@ -180,14 +180,15 @@ feature_names_in_
         groups = check_groups(groups, data.labels.size)
         kernel = self._kernel()
         median = self._median(data, kernel)
-        design = self._set_up(data, kernel, median, index)
+        sigmas = self._sigma_grid(kernel, median)
+        design = self._set_up(data, kernel, median, index, sigmas.size * sharings.size)
         splits, pooled = self._task_splits(data, index, groups)
         rows = self._held_out_rows(data, splits, pooled)
         rows = replace(rows, task=design.task[splits.rows], average=self.average)
         grid = TaskGrid(design, splits, self.n_jobs)
         search = GridSearch(
             axes={
-                "sigma": self._sigma_grid(kernel, median),
+                "sigma": sigmas,
                 "sharing": sharings,
                 "reg": self._reg_grid(kernel, data, median),
             },
