@@ -99,7 +99,8 @@ def _part(gram: Array, covariance: Array, task: Index, root: Array, rows: Index)
     if not (root == 1.0).all():
         shared *= root
         shared *= root[:, None]
-    values, vectors = eigh(shared, driver="evd", overwrite_a=True, check_finite=False)
+    # Transposed, it lies in memory as LAPACK wants it, and need not be copied.
+    values, vectors = eigh(shared.T, driver="evd", overwrite_a=True, check_finite=False)
     return SpectrumPart(rows, np.clip(values, 0.0, None), vectors)
 
 
