@@ -4,7 +4,8 @@ Every row is a ratio of two works timed in turn in this same run, BLAS threads p
 
     python benchmarks/multitask.py [--quick] [--threads 1]
 
-Prints a table with the target of each row and writes ``results/multitask.json``.
+Prints a table with the target of each row and writes ``results/multitask.json``; a rerun measures
+what is missing there.
 """
 
 from __future__ import annotations
@@ -108,21 +109,19 @@ def main(arguments: list[str] | None = None) -> list[Row]:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, for a look")
     parser.add_argument("--threads", type=int, default=1, help="BLAS threads")
+    parser.add_argument("--fresh", action="store_true", help="measure everything anew")
     parser.add_argument("--out", type=Path, default=RESULTS / "multitask.json")
     options = parser.parse_args(arguments)
+    results = Results(options.out, fresh=options.fresh or options.quick)
+    sizes = ((400,), ((300, 1),)) if options.quick else ((1000, 2000), ((595, 5), (2000, 1)))
     rows: list[Row] = []
     with threadpool_limits(options.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        facts = machine_facts()
-        for n in (400,) if options.quick else (1000, 2000):
-            rows += fit_rows(n, 3 if options.quick else 7)
-            print(f"... fits at N = {n}", flush=True)
-        for n, repeats in ((300, 1),) if options.quick else ((595, 5), (2000, 1)):
-            rows += search_rows(n, repeats)
-            print(f"... search at N = {n}", flush=True)
-    results = Results(options.out, fresh=True)
-    results.content = {"rows": rows}
-    results.save(machine=facts, threads=options.threads)
+        for n in sizes[0]:
+            rows += results.cell(("fit", n), lambda n=n: fit_rows(n, 3 if options.quick else 7))
+        for n, repeats in sizes[1]:
+            rows += results.cell(("search", n), lambda n=n, k=repeats: search_rows(n, k))
+        results.save(machine=machine_facts(), threads=options.threads)
     print(show(rows))
     return rows
 
