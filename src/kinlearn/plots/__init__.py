@@ -12,6 +12,8 @@ from kinlearn.plots.label_precision_recall import LabelPrecisionRecallDisplay
 from kinlearn.plots.label_similarity import LabelSimilarityDisplay
 from kinlearn.plots.reliability import ReliabilityDisplay
 from kinlearn.plots.risk_coverage import RiskCoverageDisplay
+from kinlearn.plots.sharing import SharingDisplay
+from kinlearn.plots.task_similarity import TaskSimilarityDisplay
 
 __all__ = [
     "PALETTE",
@@ -21,6 +23,8 @@ __all__ = [
     "LabelSimilarityDisplay",
     "ReliabilityDisplay",
     "RiskCoverageDisplay",
+    "SharingDisplay",
+    "TaskSimilarityDisplay",
     "close",
     "style_axes",
     "subplots",
