@@ -1,3 +1,17 @@
 """Classification with trustworthy probabilities, in closed form, for one task or many."""
 
+from kinlearn.estimators.aggregate_lda import AggregateLDA
+from kinlearn.estimators.mtda import MTDA
+from kinlearn.estimators.mtda_classifier import MTDAClassifier
+from kinlearn.estimators.ratio_trace_lda import RatioTraceLDA
+from kinlearn.estimators.trace_ratio_lda import TraceRatioLDA
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "MTDA",
+    "AggregateLDA",
+    "MTDAClassifier",
+    "RatioTraceLDA",
+    "TraceRatioLDA",
+]

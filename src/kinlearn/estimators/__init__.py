@@ -1,0 +1,1 @@
+"""scikit-learn estimators: validate, prepare, call a solver, keep arrays."""

@@ -1,0 +1,1 @@
+"""Pure functions on arrays; each is named after the formula it computes."""

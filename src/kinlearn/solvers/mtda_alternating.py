@@ -8,8 +8,8 @@ W_i with the rest fixed (Eq. 5, its Table 1), then P with the W_i fixed (Eq. 6).
 ``alternating`` runs Table 1 without its steps 2.3 and 2.4. Every step is then a global maximum
 over its block, so the objective rises; and at a fixed point each U_i = W_i P maximises
 tr(U^T (S_b^i - alpha S_t^i) U) at the common ratio alpha, which is Dinkelbach's optimality
-condition: the fixed point is the global optimum that :func:`kinlearn.solvers.trace_ratio.trace_ratio`
-finds directly.
+condition: the fixed point is the global optimum, which ``kinlearn.solvers.trace_ratio`` finds
+directly.
 
 ``table1`` runs Table 1 as printed. Steps 2.3 and 2.4 replace W_i by another orthonormal basis of
 its column space, on the ground that "any orthogonal Q" leaves the objective unchanged (Theorem 1).
@@ -213,7 +213,9 @@ def _best_frame(matrix: Floats, P: Floats) -> Floats:
     # The eigenvectors of P P^T, ones first: P itself and then its complement.
     of_common = complete_columns(P, n_intermediate, n_intermediate)
     vectors = top_eigenvectors(matrix, n_intermediate)
-    return vectors[:, :n_components] @ P.T + vectors[:, n_components:] @ of_common[:, n_components:].T
+    return (
+        vectors[:, :n_components] @ P.T + vectors[:, n_components:] @ of_common[:, n_components:].T
+    )
 
 
 def _signed(vectors: Floats) -> Floats:
