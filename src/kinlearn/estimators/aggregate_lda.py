@@ -30,7 +30,7 @@ class AggregateLDA(CommonSpace):
         d', principal components kept of every task; capped, with a warning, at the smallest rank
         over tasks. None: that rank.
     shrinkage : float or "auto", default=0
-        As in :class:`RatioTraceLDA`.
+        As in :class:`RatioTraceLDA`, as is the scaling of the directions.
 
     Attributes
     ----------
@@ -105,7 +105,11 @@ class AggregateLDA(CommonSpace):
         )
         pooled = reduce_scatter(rows, codes, int(offsets[-1]))
         ridge = shrinkage_ridge(pooled, shrinkage)
-        common, _ = ratio_trace(pooled, ridge=ridge) if ridge > 0 else fisherface(pooled)
+        if ridge > 0:
+            common, _ = ratio_trace(pooled, ridge=ridge)
+        else:
+            common, _ = fisherface(pooled)
+            common = common / np.linalg.norm(common, axis=0)
         self.n_components_ = cap_components(
             wanted, common.shape[1], f"the common LDA in {self.n_intermediate_} dimensions"
         )

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kinlearn.estimators._discriminant import check_shrinkage
+from kinlearn.estimators._discriminant import check_choice, check_shrinkage
 from kinlearn.estimators._single_task import SingleTaskDiscriminant
 from kinlearn.solvers.ratio_trace import fisherface, ratio_trace
 from kinlearn.solvers.scatter import shrinkage_ridge
@@ -25,13 +25,18 @@ class RatioTraceLDA(SingleTaskDiscriminant):
         0: Fisherface, principal components down to the rank of S_w (n - c when features abound)
         and the ratio trace there. Positive: S_w + shrinkage tr(S_w) / rank I on the whole span of
         the data. "auto" takes Ledoit and Wolf's estimate.
+    scaling : {"auto", "within", "unit"}, default="auto"
+        Length of the directions, which Eq. 1 leaves open and distances depend on. "within": unit
+        (regularised) scatter within classes. "unit": length one. "auto": "within" with shrinkage,
+        "unit" for Fisherface, where the smallest scatters within classes are estimated from next to
+        nothing and dividing by them ruins every distance.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, d)
-        Scaled to unit (regularised) scatter within classes, best first.
+        Best first, scaled as said above.
     ratios_ : ndarray of shape (n_components,)
-        Scatter between classes along each direction, in these units.
+        Scatter between classes along each direction, over the (regularised) scatter within.
     mean_ : ndarray of shape (d,)
     classes_ : ndarray
     shrinkage_ : float
@@ -52,9 +57,16 @@ class RatioTraceLDA(SingleTaskDiscriminant):
     (178, 2)
     """
 
-    def __init__(self, *, n_components: int | None = None, shrinkage: float | str = "auto") -> None:
+    def __init__(
+        self,
+        *,
+        n_components: int | None = None,
+        shrinkage: float | str = "auto",
+        scaling: str = "auto",
+    ) -> None:
         self.n_components = n_components
         self.shrinkage = shrinkage
+        self.scaling = scaling
 
     def fit(self, X: Any, y: Any) -> Self:
         """Find the directions.
@@ -70,6 +82,7 @@ class RatioTraceLDA(SingleTaskDiscriminant):
             The fitted estimator itself.
         """
         shrinkage = check_shrinkage(self.shrinkage)
+        scaling = check_choice("scaling", self.scaling, ("auto", "within", "unit"))
         reduced = self._reduce(X, y)
         ridge = shrinkage_ridge(reduced, shrinkage)
         if reduced.within_trace() <= 1e-14 * float(reduced.total.sum()):
@@ -78,6 +91,8 @@ class RatioTraceLDA(SingleTaskDiscriminant):
                 "within classes is zero and cannot be whitened; use TraceRatioLDA."
             )
         directions, ratios = ratio_trace(reduced, ridge=ridge) if ridge > 0 else fisherface(reduced)
+        if scaling == "unit" or (scaling == "auto" and ridge == 0):
+            directions = directions / np.linalg.norm(directions, axis=0)
         count = self._count(
             self.n_components,
             directions.shape[1],
