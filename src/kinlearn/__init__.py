@@ -1,6 +1,8 @@
 """Classification with trustworthy probabilities, in closed form, for one task or many."""
 
 from kinlearn.estimators.aggregate_lda import AggregateLDA
+from kinlearn.estimators.lspc import LSPC
+from kinlearn.estimators.lspc_cv import LSPCCV
 from kinlearn.estimators.mtda import MTDA
 from kinlearn.estimators.mtda_classifier import MTDAClassifier
 from kinlearn.estimators.ratio_trace_lda import RatioTraceLDA
@@ -9,9 +11,12 @@ from kinlearn.estimators.trace_ratio_lda import TraceRatioLDA
 __version__ = "0.1.0"
 
 __all__ = [
+    "LSPC",
+    "LSPCCV",
     "MTDA",
     "AggregateLDA",
     "MTDAClassifier",
     "RatioTraceLDA",
     "TraceRatioLDA",
+    "__version__",
 ]

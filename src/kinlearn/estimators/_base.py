@@ -1,0 +1,271 @@
+"""What LSPC and LSPCCV share: preparing a fit, and everything after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from kinlearn.centers import choose_centers, take_centers
+from kinlearn.estimators._checks import (
+    check_model_choices,
+    check_precomputed,
+    count_centers,
+    warn_if_indefinite,
+    warn_if_large,
+    warn_if_spread_differs,
+)
+from kinlearn.estimators._designs import (
+    ClasswiseFixedDesign,
+    Design,
+    FixedDesign,
+    FullDesign,
+    WeightedDesign,
+)
+from kinlearn.estimators._training_set import TrainingSet, make_training_set
+from kinlearn.kernels import Kernel, KernelMap, median_width, resolve_kernel
+from kinlearn.kernels.measures import Rows
+from kinlearn.posterior import fit_beta, posterior
+from kinlearn.selection.scoring import HeldOutRows
+from kinlearn.solvers.splits import Splits
+
+# Leave-one-out scores of this many rows settle one number, or the weights of a grid.
+MAX_HELD_OUT_ROWS = 20_000
+
+
+class KernelClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier whose scores are a sum over widths of kernel features times coefficients."""
+
+    kernel: Any
+    degree: float
+    coef0: float
+    n_centers: Any
+    centers: Any
+    center_selection: str
+    class_weight: Any
+    random_state: Any
+    posterior: str
+    fallback: str
+    basis: str
+    memory_mb: float
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel == "chi2"
+        return tags
+
+    # -- before the solve ---------------------------------------------------------------------
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> TrainingSet:
+        """Validate everything and merge rows."""
+        check_model_choices(self)
+        if self.basis not in ("full", "classwise"):
+            raise ValueError(f'basis={self.basis!r} is not known. Choose "full" or "classwise".')
+        kernel = self._kernel()
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=False
+        )
+        _check_for_kernel(X, kernel)
+        if kernel.name == "precomputed":
+            check_precomputed(X, X.shape[0])
+        data = make_training_set(X, y, sample_weight, self.class_weight, type(self).__name__)
+        warn_if_spread_differs(data.X, kernel, getattr(self, "feature_names_in_", None))
+        self.classes_ = data.classes
+        self.prior_ = data.prior
+        return data
+
+    def _kernel(self) -> Kernel:
+        return resolve_kernel(self.kernel, self.degree, self.coef0)
+
+    def _median(self, data: TrainingSet, kernel: Kernel) -> float:
+        return median_width(data.X, kernel, data.rows.canonical)
+
+    def _mean_diagonal(self, data: TrainingSet, kernel: Kernel, sigma: float) -> float:
+        """Return the mean of k(x, x) over (at most 500 of) the training rows."""
+        if kernel.unit_diagonal:
+            return 1.0
+        some = np.unique(np.linspace(0, data.n_rows - 1, 500).astype(np.intp))
+        if kernel.name == "precomputed":
+            diagonal = np.asarray(data.X[some, data.rows.first[some]]).ravel()
+        else:
+            diagonal = np.diagonal(KernelMap(kernel, data.X[some]).square(sigma))
+        return max(float(np.abs(diagonal).mean()), np.finfo(np.float64).tiny ** 0.25)
+
+    def _design(
+        self, data: TrainingSet, kernel: Kernel, sigma: float, n_decompositions: int
+    ) -> Design:
+        """Choose the centres (at width `sigma`, where that matters) and set the problem up."""
+        X, Z, weights = data.X, data.fit_targets, data.fit_weights
+        classwise = self.basis == "classwise"
+        count = count_centers(self.n_centers, data.n_rows, self.centers)
+        positions: np.ndarray | None = None
+        if self.centers is not None:
+            self.centers_ = self._given_centers(X, kernel)
+        else:
+            if count is None:
+                positions = np.arange(data.n_rows)
+            else:
+                rng = check_random_state(self.random_state)
+                positions = choose_centers(
+                    X, count, self.center_selection, kernel, sigma, rng, data.rows.canonical
+                )
+            self.centers_ = take_centers(X, positions, kernel)
+            if kernel.name == "precomputed":  # columns as the user numbers them
+                self.centers_ = data.rows.first[positions]
+        self.n_centers_ = int(self.centers_.shape[0])
+        features = KernelMap(kernel, self.centers_, self.memory_mb)
+        if positions is None or count is not None:
+            if not classwise:
+                return FixedDesign(features, X, Z, weights)
+            if positions is None:
+                raise ValueError(
+                    'basis="classwise" needs centers of known class: leave centers out, '
+                    'or use basis="full".'
+                )
+            return ClasswiseFixedDesign(features, X, Z, weights, Z[positions])
+        parted = classwise or weights is not None
+        warn_if_large(data.n_rows, n_decompositions, parted)
+        if parted:
+            filled = np.ones(data.n_rows) if weights is None else weights
+            return WeightedDesign(features, X, Z, filled, classwise)
+        return FullDesign(features, X, Z, keep=n_decompositions > 1)
+
+    def _given_centers(self, X: Rows, kernel: Kernel) -> Rows:
+        if kernel.name == "precomputed":
+            raise ValueError(
+                "A precomputed kernel has no rows to use as centers: leave centers out "
+                "and set n_centers to have some of the training columns chosen."
+            )
+        centers = check_array(
+            self.centers, accept_sparse="csr", dtype=np.float64, input_name="centers"
+        )
+        if centers.shape[1] != X.shape[1]:
+            raise ValueError(f"centers has {centers.shape[1]} features, but X has {X.shape[1]}.")
+        _check_for_kernel(centers, kernel)
+        return centers
+
+    def _warn_if_indefinite(self, data: TrainingSet, design: Design) -> None:
+        """Check a kernel matrix the user is responsible for."""
+        if (
+            isinstance(design, FullDesign)
+            and design.measure is not None
+            and (self.kernel == "precomputed" or callable(self.kernel))
+        ):
+            warn_if_indefinite(design.measure)
+
+    def _held_out_rows(self, data: TrainingSet, splits: Splits, pooled: bool) -> HeldOutRows:
+        """Describe the rows that held-out scores speak of."""
+        rows = splits.rows
+        filled = np.ones(data.n_rows) if data.fit_weights is None else data.fit_weights
+
+        def expand(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            whole = np.full((data.n_rows, scores.shape[1]), np.nan)
+            known = ~np.isnan(scores).any(axis=1)
+            whole[rows[known]] = scores[known]
+            return data.classes[data.labels], data.rows.spread(whole)
+
+        return HeldOutRows(
+            targets=data.targets[rows],
+            weights=data.weights[rows],
+            fit_targets=data.fit_targets[rows],
+            fit_weights=filled[rows],
+            n_smooth=data.n_rows,
+            starts=None if pooled else splits.starts,
+            expand=expand,
+        )
+
+    def _calibrate(self, data: TrainingSet, rows: HeldOutRows, splits: Splits, scores: Any) -> None:
+        """Fit beta on held-out scores and keep them for the original rows."""
+        whole = np.full((data.n_rows, scores.shape[1]), np.nan)
+        whole[splits.rows] = scores
+        self.held_out_scores_ = data.rows.spread(whole)
+        self.beta_ = fit_beta(scores, rows.targets, rows.weights, rows.n_smooth)
+
+    def _keep(self, sigmas: np.ndarray, coefs: np.ndarray) -> None:
+        """Keep the model: widths in use and a coefficient matrix for each."""
+        if self.posterior == "rounded_parameters":
+            coefs = np.maximum(coefs, 0.0)
+        self.kept_sigmas_ = sigmas
+        self.coef_ = coefs
+
+    # -- after the solve ----------------------------------------------------------------------
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Return unrounded scores, one column a class."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        kernel = self._kernel()
+        _check_for_kernel(X, kernel)
+        features = KernelMap(kernel, self.centers_, self.memory_mb)
+        return features.scores(X, self.kept_sigmas_, self.coef_)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return unrounded scores.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows; for a precomputed kernel, their values with all training rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            ``q_1 - q_0`` for two classes, one column a class beyond.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return class probabilities under the chosen posterior rule.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            One column a class, in the order of ``classes_``.
+        """
+        scores = self._scores(X)
+        fallback = self.prior_ if self.fallback == "prior" else None
+        return posterior(scores, self.posterior, self.beta_, fallback)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithm of :meth:`predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of the largest score.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Class labels.
+        """
+        scores = self._scores(X)
+        return self.classes_[scores.argmax(axis=1)]
+
+
+def _check_for_kernel(X: Rows, kernel: Kernel) -> None:
+    if kernel.name == "chi2":
+        smallest = X.data.min(initial=0.0) if sp.issparse(X) else X.min()
+        if smallest < 0:
+            # the first words are those scikit-learn's own checks look for
+            raise ValueError(
+                f"Negative values in data passed to kernel='chi2' (smallest {smallest:.3g}): "
+                "it is for counts and histograms; use kernel='rbf' for other features."
+            )

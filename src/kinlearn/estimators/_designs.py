@@ -1,0 +1,228 @@
+"""The bases a fit can have, behind one face: a spectrum for a width, or one solution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from kinlearn.kernels import KernelMap
+from kinlearn.kernels.measures import Rows
+from kinlearn.solvers.cholesky import rectangular_ridge, symmetric_ridge
+from kinlearn.solvers.fixed_centers import FixedCenterSpectrum
+from kinlearn.solvers.spectral import SymmetricSpectrum
+from kinlearn.solvers.splits import Splits
+from kinlearn.solvers.weighted import WeightedSpectrum
+
+# Up to this many regs of a width, a Cholesky factorisation each is cheaper than decomposing.
+CHOLESKIES_PER_DECOMPOSITION = 10
+
+
+class Spectrum(Protocol):
+    """All regs of one width."""
+
+    def coefficients(self, regs: np.ndarray, mix: np.ndarray | None = None) -> np.ndarray:
+        """Return the mix of the solutions over regs."""
+
+    def held_out(self, regs: np.ndarray, splits: Splits) -> np.ndarray:
+        """Return held-out scores, shape (R, rows, c)."""
+
+
+class Design:
+    """A basis over training rows, for any width."""
+
+    def spectrum(self, sigma: float, single: bool = False) -> Spectrum:
+        """Decompose for one width, in single precision if that is asked for and allowed."""
+        raise NotImplementedError
+
+    def solve(self, sigma: float, regs: np.ndarray, mix: np.ndarray) -> np.ndarray:
+        """Return a mix of solutions over regs for a width that is not decomposed."""
+        return self.spectrum(sigma).coefficients(regs, mix)
+
+    def allows_single(self, reg: float) -> bool:
+        """Whether single precision resolves a reg well enough to select by."""
+        return False
+
+
+class FullDesign(Design):
+    """Every row a centre, equal weights: a symmetric kernel matrix."""
+
+    def __init__(self, features: KernelMap, X: Rows, Z: np.ndarray, keep: bool = False) -> None:
+        self.features, self.Z = features, Z
+        self.measure: np.ndarray | None = features.square_measure(X)
+        self.keep = keep
+        self._single: np.ndarray | None = None
+
+    def gram(self, sigma: float) -> np.ndarray:
+        """Return the kernel matrix; without `keep` it takes the place of the measure."""
+        assert self.measure is not None
+        out = np.empty_like(self.measure) if self.keep else self.measure
+        K = self.features.kernel.profile(self.measure, sigma, out)
+        if not self.keep:
+            self.measure = None
+        return K
+
+    def spectrum(self, sigma: float, single: bool = False) -> SymmetricSpectrum:
+        if not single:
+            return SymmetricSpectrum.of(self.gram(sigma), self.Z)
+        assert self.measure is not None
+        if self._single is None:
+            self._single = self.measure.astype(np.float32)
+        K = self.features.kernel.profile(self._single, sigma, np.empty_like(self._single))
+        return SymmetricSpectrum.of(K, self.Z, np.float32)
+
+    def solve(self, sigma: float, regs: np.ndarray, mix: np.ndarray) -> np.ndarray:
+        if regs.size > CHOLESKIES_PER_DECOMPOSITION:
+            return self.spectrum(sigma).coefficients(regs, mix)
+        solutions = symmetric_ridge(self.gram(sigma), self.Z, self.Z.shape[0] * regs)
+        return np.tensordot(mix, solutions, axes=1)
+
+    def allows_single(self, reg: float) -> bool:
+        # eigenvalues carry an error of about 1e-6 of the largest, which is at most n here
+        n = self.Z.shape[0]
+        return self.features.kernel.unit_diagonal and np.sqrt(reg * n) >= 2e-6 * n
+
+
+class WeightedDesign(Design):
+    """Every row a centre, or each class with its own rows only, with weights."""
+
+    def __init__(
+        self, features: KernelMap, X: Rows, Z: np.ndarray, weights: np.ndarray, classwise: bool
+    ) -> None:
+        self.features, self.Z, self.weights, self.classwise = features, Z, weights, classwise
+        self.measure = features.square_measure(X)
+
+    def _parts(self, sigma: float) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Yield (columns of the targets, centres used, features of those centres)."""
+        K = self.features.kernel.profile(self.measure, sigma, np.empty_like(self.measure))
+        if not self.classwise:
+            yield slice(None), np.arange(K.shape[0]), K
+            return
+        for y in range(self.Z.shape[1]):
+            members = np.flatnonzero(self.Z[:, y] > 0)
+            yield slice(y, y + 1), members, K[:, members]
+
+    def spectrum(self, sigma: float, single: bool = False) -> PartedSpectrum:
+        n = self.Z.shape[0]
+        parts = []
+        for columns, members, Phi in self._parts(sigma):
+            own = np.full(n, -1)
+            own[members] = np.arange(members.size)
+            part = WeightedSpectrum.of(Phi, self.Z[:, columns], self.weights, own)
+            parts.append((columns, members, part))
+        return PartedSpectrum(parts, self.Z.shape)
+
+    def solve(self, sigma: float, regs: np.ndarray, mix: np.ndarray) -> np.ndarray:
+        A = np.zeros(self.Z.shape)
+        for columns, members, Phi in self._parts(sigma):
+            for reg, share in zip(regs, mix, strict=True):
+                ridge = self.weights.sum() * reg
+                solution = rectangular_ridge(Phi, self.Z[:, columns], ridge, self.weights)
+                A[members, columns] += share * solution
+        return A
+
+
+class PartedSpectrum:
+    """Several weighted spectra, each for some columns of the targets and some centres."""
+
+    def __init__(
+        self, parts: list[tuple[slice, np.ndarray, WeightedSpectrum]], shape: tuple[int, int]
+    ) -> None:
+        self.parts, self.shape = parts, shape
+
+    def coefficients(self, regs: np.ndarray, mix: np.ndarray | None = None) -> np.ndarray:
+        A = np.zeros(self.shape)
+        for columns, members, part in self.parts:
+            A[members, columns] = part.coefficients(regs, mix)
+        return A
+
+    def held_out(self, regs: np.ndarray, splits: Splits) -> np.ndarray:
+        return np.concatenate([part.held_out(regs, splits) for _, _, part in self.parts], axis=2)
+
+
+class FixedDesign(Design):
+    """Centres apart from the rows (a subset, or given): sums over blocks."""
+
+    def __init__(
+        self, features: KernelMap, X: Rows, Z: np.ndarray, weights: np.ndarray | None
+    ) -> None:
+        self.features, self.X, self.Z, self.weights = features, X, Z, weights
+
+    def spectrum(self, sigma: float, single: bool = False) -> FixedCenterSpectrum:
+        source = RowFeatures(self.features, self.X, sigma)
+        return FixedCenterSpectrum.of(source, self.Z, self.weights)
+
+
+class ClasswiseFixedDesign(Design):
+    """Centres apart from the rows, each class with those of its own class only."""
+
+    def __init__(
+        self,
+        features: KernelMap,
+        X: Rows,
+        Z: np.ndarray,
+        weights: np.ndarray | None,
+        center_targets: np.ndarray,
+    ) -> None:
+        self.features, self.X, self.Z, self.weights = features, X, Z, weights
+        self.members = [np.flatnonzero(column > 0) for column in center_targets.T]
+
+    def spectrum(self, sigma: float, single: bool = False) -> ColumnwiseSpectrum:
+        parts: list[FixedCenterSpectrum | None] = []
+        for y, members in enumerate(self.members):
+            if members.size == 0:
+                parts.append(None)
+                continue
+            source = RowFeatures(self.features, self.X, sigma, members)
+            parts.append(FixedCenterSpectrum.of(source, self.Z[:, y : y + 1], self.weights))
+        return ColumnwiseSpectrum(parts, self.members, self.features.n_centers)
+
+
+class ColumnwiseSpectrum:
+    """One spectrum a class; a class without centres scores zero."""
+
+    def __init__(
+        self, parts: list[FixedCenterSpectrum | None], members: list[np.ndarray], n_centers: int
+    ) -> None:
+        self.parts, self.members, self.n_centers = parts, members, n_centers
+
+    def coefficients(self, regs: np.ndarray, mix: np.ndarray | None = None) -> np.ndarray:
+        A = np.zeros((self.n_centers, len(self.parts)))
+        for y, (part, members) in enumerate(zip(self.parts, self.members, strict=True)):
+            if part is not None:
+                A[members, y] = part.coefficients(regs, mix)[:, 0]
+        return A
+
+    def held_out(self, regs: np.ndarray, splits: Splits) -> np.ndarray:
+        scores = np.zeros((len(regs), splits.n_rows_held_out, len(self.parts)))
+        for y, part in enumerate(self.parts):
+            if part is not None:
+                scores[:, :, y] = part.held_out(regs, splits)[:, :, 0]
+        return scores
+
+
+class RowFeatures:
+    """Features of training rows in blocks, kept when they fit the memory allowed."""
+
+    def __init__(
+        self, features: KernelMap, X: Rows, sigma: float, columns: np.ndarray | None = None
+    ) -> None:
+        self.features, self.X, self.sigma, self.columns = features, X, sigma, columns
+        self.n_rows = int(X.shape[0])
+        self.n_centers = features.n_centers if columns is None else columns.size
+        fits = 8 * self.n_rows * features.n_centers <= features.memory_mb * 2**20
+        self.kept: Any = self._select(features.features(X, sigma)) if fits else None
+
+    def _select(self, Phi: np.ndarray) -> np.ndarray:
+        return Phi if self.columns is None else Phi[:, self.columns]
+
+    def blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        everything = np.arange(self.n_rows)
+        if self.kept is not None:
+            yield (everything, self.kept) if rows is None else (rows, self.kept[rows])
+            return
+        X = self.X if rows is None else self.X[rows]
+        positions = everything if rows is None else rows
+        for block, Phi in self.features.feature_blocks(X, self.sigma):
+            yield positions[block], self._select(Phi)

@@ -1,0 +1,285 @@
+"""LSPCCV: widths and regs tuned, combined and calibrated by closed-form leave-one-out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+
+from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, KernelClassifier
+from kinlearn.estimators._checks import check_choice, check_grid
+from kinlearn.estimators._designs import Design, Spectrum
+from kinlearn.estimators._training_set import TrainingSet, check_groups
+from kinlearn.kernels import Kernel
+from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
+from kinlearn.selection import combine as combining
+from kinlearn.selection.folds import make_splits
+from kinlearn.selection.grids import default_regs, default_sigmas
+from kinlearn.selection.scoring import resolve_scoring
+from kinlearn.selection.search import GridSearch, Point
+from kinlearn.solvers.splits import Splits
+from kinlearn.threads import blas_limited, blas_threads
+
+PRECISIONS = ("auto", "double", "single")
+# Below this many rows a decomposition is too quick for single precision to matter.
+SINGLE_PRECISION_ROWS = 800
+# Decompositions kept for the refit, instead of being made again, up to this much memory.
+KEPT_SPECTRA_MB = 1024
+
+
+class LSPCCV(KernelClassifier):
+    """LSPC with its width and regularisation tuned, combined and calibrated in closed form.
+
+    One eigendecomposition per width gives the exact held-out scores of every `reg`. From these the
+    grid is scored, its points are combined, and the posterior is calibrated: nothing is refitted.
+
+    Parameters
+    ----------
+    sigmas : array-like of float, optional
+        Widths to try; the median distance times ¼, ½, 1, 2, 4, 8 when left out.
+    regs : array-like of float, optional
+        Regularisation strengths to try; 20 from 1e-7 to about 3 (times the squared mean diagonal of
+        the kernel) when left out. A grid left out is widened when its optimum sits on an edge, a
+        given one only warns.
+    cv : "loo", int, splitter or iterable, default="loo"
+        What is held out. ``"loo"`` is leave-one-out, or leave-one-group-out with ``groups``.
+    scoring : str or callable, optional
+        What ``sigma_``, ``reg_`` and ``best_score_`` go by: ``"squared_error"`` (the default),
+        ``"log_loss"``, ``"brier"``, ``"accuracy"``, ``"roc_auc"``, ``"f1"``, scikit-learn's names
+        for these, or a function of (y_true, scores). Greater is better. Log-loss and Brier score
+        are of the calibrated held-out posterior.
+    combine : {"stack", "within_se", "best"}, default="stack"
+        ``"stack"``: non-negative least squares of the targets on the held-out scores of the whole
+        grid. ``"within_se"``: the average of the points within two paired standard errors of the
+        best. ``"best"``: the best point alone.
+    precision : {"auto", "double", "single"}, default="auto"
+        Arithmetic of the search. ``"auto"`` searches in single precision from 800 rows on, where
+        that resolves the smallest reg. The model itself is always solved in double.
+    store_cv_scores : bool, default=False
+        Whether to keep the held-out scores of every grid point in ``cv_scores_``.
+    kernel, degree, coef0, n_centers, centers, center_selection, basis
+        As in :class:`LSPC`.
+    posterior, fallback, class_weight, memory_mb, random_state
+        As in :class:`LSPC`. With ``posterior="rounded_parameters"`` the search goes by the scores
+        before rounding.
+    n_jobs : int, optional
+        Widths decomposed at one time.
+    verbose : int, default=0
+        Whether to print progress.
+
+    Attributes
+    ----------
+    sigma_, reg_ : float
+        The best single point.
+    best_score_ : float
+        Its score.
+    best_index_ : int
+        Its position in ``cv_results_``.
+    weights_ : ndarray of shape (n_points,)
+        The mix: weight of each point of ``cv_results_``.
+    cv_results_ : dict of arrays
+        ``params``, ``param_sigma``, ``param_reg``, ``mean_test_score``, ``std_test_score``,
+        ``rank_test_score``, times, and ``split*_test_score`` for k-fold.
+    kept_sigmas_ : ndarray
+        Widths with weight in the mix.
+    coef_ : ndarray of shape (len(kept_sigmas_), n_centers_, n_classes)
+        Coefficients for each of these.
+    beta_ : float
+        Calibration.
+    held_out_scores_ : ndarray of shape (n_samples, n_classes)
+        Held-out scores of the mix for the training rows; NaN for rows never held out.
+    cv_scores_ : ndarray of shape (n_points, n_rows, n_classes)
+        Held-out scores of every point for the distinct rows in ``cv_rows_``, if stored.
+    cv_rows_ : ndarray of shape (n_rows,)
+        Original position of each row of ``cv_scores_``, if stored.
+    classes_, centers_, n_centers_, prior_, n_features_in_, feature_names_in_
+        As in :class:`LSPC`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from kinlearn import LSPCCV
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), LSPCCV()).fit(X, y)
+    >>> model.predict_proba(X[:1]).round(2)
+    array([[0.99, 0.01, 0.  ]])
+    """
+
+    def __init__(
+        self,
+        *,
+        sigmas: Any = None,
+        regs: Any = None,
+        cv: Any = "loo",
+        scoring: Any = None,
+        combine: str = "stack",
+        precision: str = "auto",
+        store_cv_scores: bool = False,
+        kernel: Any = "rbf",
+        n_centers: int | str | None = "auto",
+        centers: Any = None,
+        center_selection: str = "kmeans++",
+        basis: str = "full",
+        posterior: str = "calibrated",
+        fallback: str = "uniform",
+        class_weight: Any = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        memory_mb: float = DEFAULT_MEMORY_MB,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.sigmas = sigmas
+        self.regs = regs
+        self.cv = cv
+        self.scoring = scoring
+        self.combine = combine
+        self.precision = precision
+        self.store_cv_scores = store_cv_scores
+        self.kernel = kernel
+        self.n_centers = n_centers
+        self.centers = centers
+        self.center_selection = center_selection
+        self.basis = basis
+        self.posterior = posterior
+        self.fallback = fallback
+        self.class_weight = class_weight
+        self.degree = degree
+        self.coef0 = coef0
+        self.memory_mb = memory_mb
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> LSPCCV:
+        """Search the grid, combine its points and calibrate.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Training rows; for a precomputed kernel, the square kernel matrix.
+        y : array-like of shape (n_samples,)
+            Class labels of any type.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights; a weight of 2 is the same as the row twice.
+        groups : array-like of shape (n_samples,), optional
+            Rows of one group are held out together, for tuning, stacking and calibration alike.
+
+        Returns
+        -------
+        LSPCCV
+            The fitted model.
+        """
+        check_choice("combine", self.combine, combining.RULES)
+        check_choice("precision", self.precision, PRECISIONS)
+        scoring = resolve_scoring(self.scoring)
+        data = self._prepare(X, y, sample_weight)
+        if data.n_rows == 1:
+            raise ValueError(
+                "All training rows are identical (1 distinct sample), so nothing can be held out "
+                "to tune on: use LSPC, which then predicts the class frequencies."
+            )
+        groups = check_groups(groups, data.labels.size)
+        kernel = self._kernel()
+        median = self._median(data, kernel)
+        sigmas = self._sigma_grid(kernel, median)
+        design = self._design(data, kernel, median, n_decompositions=sigmas.size)
+        self._warn_if_indefinite(data, design)
+        regs = self._reg_grid(kernel, data, median)
+        limit = MAX_HELD_OUT_ROWS if self.n_centers_ < data.n_rows else None
+        splits, pooled = make_splits(self.cv, data.rows, data.labels, groups, limit)
+        rows = self._held_out_rows(data, splits, pooled)
+        widths = Widths(self, design, splits, data)
+        search = GridSearch(
+            axes={"sigma": sigmas, "reg": regs},
+            growing={
+                "sigma": self.sigmas is None and kernel.has_width,
+                "reg": self.regs is None,
+            },
+            evaluate=widths.evaluate,
+            rows=rows,
+            scoring=scoring,
+        )
+        search.run()
+        self._keep_search(search, scoring)
+        scores = search.combine(self.combine)
+        self._calibrate(data, rows, splits, scores)
+        self.weights_ = search.weights
+        if self.store_cv_scores:
+            self.cv_scores_ = search.scores
+            self.cv_rows_ = data.rows.first[splits.rows]
+        kept = search.kept("sigma")
+        self._keep(
+            np.array([sigma for sigma, _, _ in kept]),
+            np.stack([widths.coefficients(sigma, *mix) for sigma, *mix in kept]),
+        )
+        return self
+
+    def _sigma_grid(self, kernel: Kernel, median: float) -> np.ndarray:
+        if not kernel.has_width:
+            return np.ones(1)
+        return default_sigmas(median) if self.sigmas is None else check_grid("sigmas", self.sigmas)
+
+    def _reg_grid(self, kernel: Kernel, data: TrainingSet, sigma: float) -> np.ndarray:
+        if self.regs is not None:
+            return check_grid("regs", self.regs)
+        return default_regs(self._mean_diagonal(data, kernel, sigma))
+
+    def _keep_search(self, search: GridSearch, scoring: Any) -> None:
+        self.cv_results_ = search.results()
+        self.best_index_ = search.best
+        self.best_score_ = float(search.mean_scores[search.best])
+        best: Point = search.points[search.best]
+        self.sigma_, self.reg_ = best["sigma"], best["reg"]
+        self.scoring_ = scoring
+
+
+class Widths:
+    """Held-out scores and coefficients by width, decomposing each as few times as memory allows."""
+
+    def __init__(self, owner: LSPCCV, design: Design, splits: Splits, data: TrainingSet) -> None:
+        self.design, self.splits = design, splits
+        self.precision, self.n_rows = owner.precision, data.n_rows
+        self.n_jobs, self.verbose = owner.n_jobs, owner.verbose
+        self.kept: dict[float, tuple[Spectrum, bool]] = {}
+
+    def evaluate(self, points: dict[str, np.ndarray]) -> np.ndarray:
+        """Return held-out scores of all pairs of ``points["sigma"]`` and ``points["reg"]``."""
+        sigmas, regs = points["sigma"], points["reg"]
+        single = self._single(regs)
+        n_jobs = min(effective_n_jobs(self.n_jobs), sigmas.size)
+        with blas_limited(max(1, blas_threads() // n_jobs)):
+            scores = Parallel(n_jobs=n_jobs, prefer="threads")(
+                delayed(self._one_width)(float(sigma), regs, single, f"{i + 1}/{sigmas.size}")
+                for i, sigma in enumerate(sigmas)
+            )
+        return np.concatenate(scores)
+
+    def _single(self, regs: np.ndarray) -> bool:
+        if self.precision == "double":
+            return False
+        allowed = self.design.allows_single(float(regs.min()))
+        return allowed and (self.precision == "single" or self.n_rows >= SINGLE_PRECISION_ROWS)
+
+    def _one_width(self, sigma: float, regs: np.ndarray, single: bool, which: str) -> np.ndarray:
+        if self.verbose:
+            print(f"[LSPCCV] width {which}: sigma={sigma:.4g}, {regs.size} regs")
+        return self._spectrum(sigma, single).held_out(regs, self.splits)
+
+    def _spectrum(self, sigma: float, single: bool) -> Spectrum:
+        if sigma in self.kept and (single or not self.kept[sigma][1]):
+            return self.kept[sigma][0]
+        spectrum = self.design.spectrum(sigma, single)
+        if len(self.kept) * 8 * self.n_rows**2 < KEPT_SPECTRA_MB * 2**20:
+            self.kept[sigma] = (spectrum, single)
+        return spectrum
+
+    def coefficients(self, sigma: float, regs: np.ndarray, mix: np.ndarray) -> np.ndarray:
+        """Return the mix of solutions over regs, in double precision."""
+        if sigma in self.kept and not self.kept[sigma][1]:
+            return self.kept[sigma][0].coefficients(regs, mix)
+        return self.design.solve(sigma, regs, mix)

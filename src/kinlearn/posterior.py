@@ -1,0 +1,132 @@
+"""From scores to probabilities: the four rules, and the one number that calibrates.
+
+Scores ``q_y(x)`` estimate class probabilities but may leave [0, 1] and need not add up to one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import log_softmax, softmax
+
+RULES = ("calibrated", "rounded", "rounded_parameters", "raw")
+
+
+def rounded(scores: np.ndarray, fallback: np.ndarray) -> np.ndarray:
+    """LSPC-new, Eq. 6: ``max(0, q_y) / Σ max(0, q_y')``, the fallback where the sum is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.posterior import rounded
+    >>> rounded(np.array([[0.6, 0.2], [-1.0, -2.0]]), fallback=np.array([0.5, 0.5]))
+    array([[0.75, 0.25],
+           [0.5 , 0.5 ]])
+    """
+    return normalised(np.maximum(scores, 0.0), fallback)
+
+
+def normalised(scores: np.ndarray, fallback: np.ndarray) -> np.ndarray:
+    """LSPC′, Eq. 5: ``q_y / Σ q_y'``, which may leave [0, 1]; the fallback where the sum is 0."""
+    total = scores.sum(axis=1, keepdims=True)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        ratio = scores / total
+    # a sum can be so small that the ratio overflows: such a point tells nothing either
+    return np.where(np.isfinite(ratio).all(axis=1, keepdims=True), ratio, fallback)
+
+
+def calibrated(scores: np.ndarray, beta: float) -> np.ndarray:
+    """``softmax(beta · q)``."""
+    return softmax(beta * scores, axis=1)
+
+
+def posterior(
+    scores: np.ndarray, rule: str, beta: float = float("nan"), fallback: np.ndarray | None = None
+) -> np.ndarray:
+    """Apply a rule to the scores of the parameters in use.
+
+    ``"rounded_parameters"`` (the original LSPC, Eq. 4) rounds parameters before there are scores,
+    so that here it only normalises. A calibration that could not be had (`beta` is NaN) rounds.
+    """
+    if fallback is None:
+        fallback = np.full(scores.shape[1], 1.0 / scores.shape[1])
+    if rule == "calibrated" and not np.isnan(beta):
+        return calibrated(scores, beta)
+    if rule == "raw":
+        return normalised(scores, fallback)
+    return rounded(scores, fallback)
+
+
+def fit_beta(
+    scores: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray | None = None,
+    n_smooth: int | None = None,
+    max_iter: int = 100,
+) -> float:
+    """Return the ``beta ≥ 0`` that minimises the log-loss of ``softmax(beta · scores)``.
+
+    Targets are moved by ``1/(n+1)`` towards uniform: without that, separable data drive beta to
+    infinity. The problem is convex in one variable: safeguarded Newton steps on its derivative
+    ``Σ w (E_p[q] - tᵀq)``.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, c)
+        Held-out scores.
+    targets : ndarray of shape (n, c)
+        One-hot rows, or weighted means of such.
+    weights : ndarray of shape (n,), optional
+        Weights of the rows.
+    n_smooth : int, optional
+        The n of the smoothing; the number of rows when left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.posterior import fit_beta
+    >>> fit_beta(np.eye(2), np.eye(2)) < np.inf
+    True
+    """
+    n = scores.shape[0]
+    targets = smooth(targets, n if n_smooth is None else n_smooth)
+    weights = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
+    scores = scores - scores.mean(axis=1, keepdims=True)
+    scale = float(np.abs(scores).max())
+    if scale == 0.0 or not np.isfinite(scale):
+        return 0.0
+    scores = scores / scale
+    wanted = float(weights @ np.einsum("nc,nc->n", targets, scores))
+    if wanted <= 0.0:  # the scores point the wrong way: certainty would only hurt
+        return 0.0
+
+    def slope_and_curvature(beta: float) -> tuple[float, float]:
+        p = softmax(beta * scores, axis=1)
+        mean = np.einsum("nc,nc->n", p, scores)
+        second = np.einsum("nc,nc,nc->n", p, scores, scores)
+        return float(weights @ mean) - wanted, float(weights @ (second - mean**2))
+
+    low, high, beta = 0.0, np.inf, 1.0
+    for _ in range(max_iter):
+        slope, curvature = slope_and_curvature(beta)
+        if slope > 0:
+            high = beta
+        else:
+            low = beta
+        step = beta - slope / curvature if curvature > 0 else np.inf
+        upper = min(high, 4.0 * beta)
+        previous = beta
+        beta = step if low < step < upper else (0.5 * (low + high) if high < np.inf else upper)
+        if abs(beta - previous) <= 1e-12 * beta:
+            break
+    return beta / scale
+
+
+def smooth(targets: np.ndarray, n: int) -> np.ndarray:
+    """Move targets by ``1/(n+1)`` towards the uniform distribution."""
+    epsilon = 1.0 / (n + 1)
+    return (1.0 - epsilon) * targets + epsilon / targets.shape[1]
+
+
+def log_loss_rows(scores: np.ndarray, beta: float, targets: np.ndarray) -> np.ndarray:
+    """Return each row's log-loss of ``softmax(beta · scores)``."""
+    return -np.einsum("nc,nc->n", targets, log_softmax(beta * scores, axis=1))

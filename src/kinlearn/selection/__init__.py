@@ -1,0 +1,1 @@
+"""Choosing hyperparameters: grids, folds, scores, and the combination of grid points."""

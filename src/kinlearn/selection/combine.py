@@ -1,0 +1,106 @@
+"""One model out of a grid: every point's held-out scores are known, so weights can be learnt."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.optimize import nnls
+
+RULES = ("stack", "within_se", "best")
+# A point of less than this share changes no probability visibly, but costs a solve.
+NEGLIGIBLE = 1e-3
+
+
+def stack_weights(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Non-negative least squares of the targets on the held-out scores, scaled to sum to one.
+
+    ``min Σ_i w_i Σ_c (z_ic - Σ_p v_p q_pic)²  over v ≥ 0``, from the P×P Gram matrix.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (P, R, c)
+        Held-out scores.
+    targets : ndarray of shape (R, c)
+        Targets.
+    weights : ndarray of shape (R,)
+        Weights of the rows.
+
+    Returns
+    -------
+    ndarray of shape (P,)
+        Non-negative, adding up to one; all zero when nothing beats scores of zero.
+    """
+    flat = scores.reshape(scores.shape[0], -1)
+    root = np.sqrt(np.repeat(weights / weights.sum(), targets.shape[1]))
+    gram, moment = _gram(flat, targets.ravel(), root)
+    # NNLS wants a design matrix: any root of the Gram matrix will do
+    values, vectors = eigh(gram)
+    kept = values > values[-1] * 1e-14
+    root_values = np.sqrt(values[kept])
+    design = root_values[:, None] * vectors[:, kept].T
+    right = (vectors[:, kept].T @ moment) / root_values
+    solution, _ = nnls(design, right, maxiter=30 * flat.shape[0])
+    total = solution.sum()
+    if total <= 0.0:
+        return np.zeros_like(solution)
+    solution /= total
+    solution[solution < NEGLIGIBLE] = 0.0
+    return solution / solution.sum()
+
+
+def _gram(
+    flat: np.ndarray, target: np.ndarray, root: np.ndarray, columns: int = 1 << 14
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted Gram matrix and moments in double precision, a block of columns at a time."""
+    gram = np.zeros((flat.shape[0],) * 2)
+    moment = np.zeros(flat.shape[0])
+    for start in range(0, flat.shape[1], columns):
+        part = slice(start, start + columns)
+        block = flat[:, part] * root[part]
+        gram += block @ block.T
+        moment += block @ (target[part] * root[part])
+    return gram, moment
+
+
+def within_se_weights(
+    by_row: np.ndarray, weights: np.ndarray, best: int, n_se: float = 2.0
+) -> np.ndarray:
+    """Equal weights for all points within `n_se` paired standard errors of the best one.
+
+    Parameters
+    ----------
+    by_row : ndarray of shape (P, R)
+        Each row's score, greater better.
+    weights : ndarray of shape (R,)
+        Weights of the rows.
+    best : int
+        The best point.
+    """
+    weights = weights / weights.sum()
+    behind = by_row[best] - by_row
+    mean = behind @ weights
+    variance = (behind - mean[:, None]) ** 2 @ weights
+    # Σw² is 1/n for equal weights
+    error = np.sqrt(variance * np.square(weights).sum())
+    near = mean <= n_se * error
+    near[best] = True
+    return near / near.sum()
+
+
+def combination_weights(
+    rule: str,
+    scores: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray,
+    by_row: np.ndarray,
+    row_weights: np.ndarray,
+    best: int,
+) -> np.ndarray:
+    """Return the weight of each grid point under a rule of :data:`RULES`."""
+    if rule == "stack":
+        mix = stack_weights(scores, targets, weights)
+        if mix.any():
+            return mix
+    elif rule == "within_se":
+        return within_se_weights(by_row, row_weights, best)
+    return np.eye(scores.shape[0])[best]

@@ -1,0 +1,197 @@
+"""Search over a grid whose points' held-out scores come by the axis-aligned block."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from kinlearn.selection.combine import combination_weights
+from kinlearn.selection.grids import (
+    MATERIAL_GAIN,
+    WIDEN_REGS,
+    WIDEN_ROUNDS,
+    edge_advice,
+    widen,
+)
+from kinlearn.selection.scoring import HeldOutRows, row_scores, score_grid
+
+Point = dict[str, float]
+
+
+class GridSearch:
+    """Evaluate a grid, widen it where that is allowed, score it and combine its points.
+
+    Parameters
+    ----------
+    axes : dict of str to ndarray
+        Sorted values of each parameter; the last varies fastest.
+    growing : dict of str to bool
+        Which axes may be widened when the optimum sits on their edge; others warn.
+    evaluate : callable
+        Takes a dict of values per axis and returns held-out scores of all their combinations,
+        shape (P, R, c), the last axis fastest.
+    rows : HeldOutRows
+        What the scores speak of.
+    scoring : str or callable
+        The criterion.
+    """
+
+    def __init__(
+        self,
+        axes: dict[str, np.ndarray],
+        growing: dict[str, bool],
+        evaluate: Callable[[dict[str, np.ndarray]], np.ndarray],
+        rows: HeldOutRows,
+        scoring: Any,
+    ) -> None:
+        self.axes = {name: np.asarray(values, dtype=np.float64) for name, values in axes.items()}
+        self.growing, self.evaluate = growing, evaluate
+        self.rows, self.scoring = rows, scoring
+        self.seconds = 0.0
+
+    @property
+    def points(self) -> list[Point]:
+        """All points, in the order of the scores."""
+        return [
+            dict(zip(self.axes, map(float, values), strict=True))
+            for values in product(*self.axes.values())
+        ]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(values.size for values in self.axes.values())
+
+    def run(self) -> None:
+        """Evaluate, and widen while the optimum sits on an edge that may move."""
+        start = time.perf_counter()
+        self.scores = self.evaluate(self.axes)
+        self._score()
+        for _ in range(WIDEN_ROUNDS):
+            grown = [name for name in self.axes if self._grow(name)]
+            if not grown:
+                break
+        self.seconds = time.perf_counter() - start
+        for name in self.axes:
+            if not self.growing.get(name) and (side := self._edge(name)) != 0:
+                warnings.warn(edge_advice(name, self.axes[name], side), UserWarning, stacklevel=4)
+
+    def _edge(self, name: str) -> int:
+        """Return -1 or 1 when the optimum sits on the lower or upper edge of an axis, else 0.
+
+        A plateau is no edge: the score must still rise towards it, by `MATERIAL_GAIN` a step.
+        """
+        axis, size = list(self.axes).index(name), self.axes[name].size
+        where = [int(i) for i in np.unravel_index(self.best, self.shape)]
+        position = where[axis]
+        if size < 2 or 0 < position < size - 1:
+            return 0
+        side = -1 if position == 0 else 1
+        where[axis] = position - side
+        inner = self.mean_scores.reshape(self.shape)[tuple(where)]
+        best = self.mean_scores[self.best]
+        return side if best - inner > MATERIAL_GAIN * abs(best) else 0
+
+    def _grow(self, name: str) -> bool:
+        """Add values beyond the edge the optimum sits on, and their scores."""
+        if not self.growing.get(name):
+            return False
+        side = self._edge(name)
+        if side == 0:
+            return False
+        values = self.axes[name]
+        more = widen(values, side, WIDEN_REGS if name == "reg" else 1)
+        axis = list(self.axes).index(name)
+        fresh = self.evaluate({**self.axes, name: more})
+        old_shape, rest = self.shape, self.scores.shape[1:]
+        new_shape = (*old_shape[:axis], more.size, *old_shape[axis + 1 :])
+        pieces = [self.scores.reshape(*old_shape, *rest), fresh.reshape(*new_shape, *rest)]
+        grids = [values, more]
+        if side < 0:
+            pieces.reverse()
+            grids.reverse()
+        self.scores = np.concatenate(pieces, axis=axis).reshape(-1, *rest)
+        self.axes[name] = np.concatenate(grids)
+        self._score()
+        return True
+
+    def _score(self) -> None:
+        self.values, self.by_row = score_grid(self.scores, self.rows, self.scoring)
+        undefined = np.isnan(self.values)
+        if undefined.all():
+            raise ValueError(
+                f"scoring={self.scoring!r} is not defined on any held-out part: "
+                'use "squared_error" or "log_loss", or a cv whose parts hold all classes.'
+            )
+        self.mean_scores = np.nanmean(self.values, axis=1)
+        self.best = int(np.nanargmax(self.mean_scores))
+
+    def combine(self, rule: str) -> np.ndarray:
+        """Choose the weights of the points and return the mix's held-out scores, (R, c)."""
+        by_row, row_weights = self.by_row, self.rows.weights
+        if by_row is None or self.scoring == "squared_error":
+            row_weights = self.rows.fit_weights
+        if by_row is None and rule == "within_se":
+            by_row = row_scores(self.scores, self.rows, "squared_error")
+        self.weights = combination_weights(
+            rule,
+            self.scores,
+            self.rows.fit_targets,
+            self.rows.fit_weights,
+            np.empty((0, 0)) if by_row is None else by_row,
+            row_weights,
+            self.best,
+        )
+        used = np.flatnonzero(self.weights)
+        mixed = np.zeros(self.scores.shape[1:])
+        for point in used:
+            mixed += self.weights[point] * self.scores[point]
+        return mixed
+
+    def kept(self, name: str) -> list[tuple[float, np.ndarray, np.ndarray]]:
+        """Return (value of `name`, regs, their weights) for every value with weight in the mix."""
+        points, out = self.points, []
+        for value in self.axes[name]:
+            used = [
+                (point["reg"], weight)
+                for point, weight in zip(points, self.weights, strict=True)
+                if point[name] == value and weight > 0
+            ]
+            if used:
+                regs, mix = np.array(used).T
+                out.append((float(value), regs, mix))
+        return out
+
+    def results(self) -> dict[str, Any]:
+        """Return the table of points with GridSearchCV's keys."""
+        points, n_points = self.points, len(self.mean_scores)
+        table: dict[str, Any] = {
+            f"param_{name}": np.array([point[name] for point in points]) for name in self.axes
+        }
+        table["params"] = points
+        if self.values.shape[1] > 1:
+            for i, column in enumerate(self.values.T):
+                table[f"split{i}_test_score"] = column
+            std = np.nanstd(self.values, axis=1)
+        elif self.by_row is not None:
+            weights = (
+                self.rows.fit_weights if self.scoring == "squared_error" else self.rows.weights
+            )
+            centred = self.by_row - self.mean_scores[:, None]
+            std = np.sqrt(np.square(centred) @ (weights / weights.sum()))
+        else:
+            std = np.full(n_points, np.nan)
+        table["mean_test_score"] = self.mean_scores
+        table["std_test_score"] = std
+        table["rank_test_score"] = rankdata(-self.mean_scores, method="min").astype(np.int32)
+        # one decomposition serves many points, so that only the mean time of a point is known
+        table["mean_fit_time"] = np.full(n_points, self.seconds / n_points)
+        table["std_fit_time"] = np.zeros(n_points)
+        table["mean_score_time"] = np.zeros(n_points)
+        table["std_score_time"] = np.zeros(n_points)
+        return table

@@ -1,0 +1,160 @@
+"""Fewer centres than rows: everything from sums over blocks of rows, memory O(m²)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import blas, eigh
+
+from kinlearn.solvers.splits import Splits
+
+
+class FeatureSource(Protocol):
+    """Gives the features of all rows, or of some, a block at a time."""
+
+    n_rows: int
+    n_centers: int
+
+    def blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield (positions of rows, their features)."""
+
+
+def normal_equations(
+    source: FeatureSource,
+    Z: np.ndarray,
+    weights: np.ndarray | None,
+    rows: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lower triangle of ``H = Phiᵀ D Phi`` and ``h = Phiᵀ D Z``, in one pass."""
+    H = np.zeros((source.n_centers,) * 2, order="F")
+    h = np.zeros((source.n_centers, Z.shape[1]))
+    for positions, Phi in source.blocks(rows):
+        if weights is None:
+            h += Phi.T @ Z[positions]
+        else:
+            root = np.sqrt(weights[positions])[:, None]
+            Phi = root * Phi
+            h += Phi.T @ (root * Z[positions])
+        H = blas.dsyrk(1.0, Phi.T, beta=1.0, c=H, lower=1, overwrite_c=1)
+    return H, h
+
+
+@dataclass
+class FixedCenterSpectrum:
+    """``H = V diag(d) Vᵀ``: every reg, and leave-one-out with the centres kept.
+
+    Ridge solutions ``(H + ρI) A = h``, ρ = reg·Σw, are ``A = V diag(1/(d+ρ)) Vᵀ h``. With the
+    leverages ``S_ii = w_i phi_iᵀ (H+ρI)⁻¹ phi_i`` the score of row i without row i is
+    ``(q_i - S_ii z_i)/(1 - S_ii)``, ρ = reg·Σw·(n-1)/n.
+    """
+
+    source: FeatureSource
+    Z: np.ndarray
+    weights: np.ndarray | None
+    H: np.ndarray
+    h: np.ndarray
+    d: np.ndarray
+    V: np.ndarray
+
+    @classmethod
+    def of(
+        cls, source: FeatureSource, Z: np.ndarray, weights: np.ndarray | None
+    ) -> FixedCenterSpectrum:
+        """Pass over the data once and decompose."""
+        H, h = normal_equations(source, Z, weights)
+        d, V = _decompose(H)
+        return cls(source, Z, weights, H, h, d, V)
+
+    def coefficients(self, regs: np.ndarray, mix: np.ndarray | None = None) -> np.ndarray:
+        """Return ``Σ_r mix_r A(reg_r)``, each corrected once through unsquared residuals."""
+        regs = np.atleast_1d(regs)
+        total = float(self.Z.shape[0] if self.weights is None else self.weights.sum())
+        m, c = self.h.shape
+        ridges = total * np.repeat(regs, c)
+        solve = 1.0 / (self.d[:, None] + ridges)
+        A = self.V @ (solve * np.tile(self.V.T @ self.h, (1, regs.size)))
+        gradient = -ridges * A
+        for positions, Phi in self.source.blocks():
+            residual = np.tile(self.Z[positions], (1, regs.size)) - Phi @ A
+            if self.weights is not None:
+                residual *= self.weights[positions][:, None]
+            gradient += Phi.T @ residual
+        A += self.V @ (solve * (self.V.T @ gradient))
+        mix = np.ones(regs.size) if mix is None else mix
+        return np.einsum("mrc,r->mc", A.reshape(m, regs.size, c), mix)
+
+    def held_out(self, regs: np.ndarray, splits: Splits) -> np.ndarray:
+        """Return held-out scores, shape (R, rows held out, c)."""
+        regs = np.asarray(regs)
+        scores = np.empty((regs.size, splits.n_rows_held_out, self.Z.shape[1]))
+        if splits.leave_one_out:
+            self._leave_one_out(regs, splits.rows, scores)
+            return scores
+        for out, removed, tested in splits:
+            if removed.size <= self.d.size:
+                scores[:, out] = self._leave_block_out(regs, removed)[:, tested]
+            else:
+                scores[:, out] = self._leave_fold_out(regs, removed, removed[tested])
+        return scores
+
+    def _leave_one_out(self, regs: np.ndarray, rows: np.ndarray, scores: np.ndarray) -> None:
+        n = self.Z.shape[0]
+        total = float(n if self.weights is None else self.weights.sum())
+        solve = 1.0 / (self.d[:, None] + regs * total * (n - 1) / n)
+        rotated = self.V.T @ self.h
+        done = 0
+        for positions, Phi in self.source.blocks(rows):
+            T = Phi @ self.V
+            part = slice(done, done + positions.size)
+            for r in range(regs.size):
+                scores[r, part] = T @ (solve[:, [r]] * rotated)
+            leverage = (np.square(T, out=T) @ solve).T
+            if self.weights is not None:
+                leverage *= self.weights[positions]
+            leverage = leverage[:, :, None]
+            scores[:, part] -= leverage * self.Z[positions]
+            scores[:, part] /= 1.0 - leverage
+            done += positions.size
+
+    def _ridges_without(self, regs: np.ndarray, removed: np.ndarray) -> np.ndarray:
+        if self.weights is None:
+            return regs * (self.Z.shape[0] - removed.size)
+        return regs * np.delete(self.weights, removed).sum()
+
+    def _leave_block_out(self, regs: np.ndarray, removed: np.ndarray) -> np.ndarray:
+        """``q_B = Z_B - D^(-½) (I - D½ S_BB D½)⁻¹ D½ (Z_B - q_B)``: one small system a reg."""
+        T = np.vstack([Phi for _, Phi in self.source.blocks(removed)]) @ self.V
+        Z = self.Z[removed]
+        root = 1.0 if self.weights is None else np.sqrt(self.weights[removed])[:, None]
+        T *= root
+        rotated = self.V.T @ self.h
+        scores = np.empty((regs.size, *Z.shape))
+        for r, ridge in enumerate(self._ridges_without(regs, removed)):
+            scaled = T / (self.d + ridge)
+            residual = root * Z - scaled @ rotated
+            scores[r] = Z - np.linalg.solve(np.eye(removed.size) - scaled @ T.T, residual) / root
+        return scores
+
+    def _leave_fold_out(
+        self, regs: np.ndarray, removed: np.ndarray, tested: np.ndarray
+    ) -> np.ndarray:
+        """Subtract the fold's sums and decompose again: cheaper once a fold exceeds the centres."""
+        H_B, h_B = normal_equations(self.source, self.Z, self.weights, removed)
+        d, V = _decompose(self.H - H_B)
+        rotated = V.T @ (self.h - h_B)
+        solve = 1.0 / (d[:, None] + self._ridges_without(regs, removed))
+        A = np.einsum("mk,kr,kc->rmc", V, solve, rotated, optimize=True)
+        scores = np.empty((regs.size, tested.size, self.Z.shape[1]))
+        done = 0
+        for positions, Phi in self.source.blocks(tested):
+            scores[:, done : done + positions.size] = Phi @ A
+            done += positions.size
+        return scores
+
+
+def _decompose(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    d, V = eigh(H, lower=True, driver="evd", check_finite=False)
+    return np.maximum(d, 0.0), V

@@ -1,0 +1,25 @@
+"""scikit-learn's own checks, on every estimator and several of their settings."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kinlearn import LSPC, LSPCCV
+
+ESTIMATORS = [
+    LSPC(),
+    LSPC(posterior="rounded"),
+    LSPC(kernel="laplacian"),
+    LSPC(basis="classwise"),
+    LSPC(n_centers=5, random_state=0),
+    LSPCCV(),
+    LSPCCV(cv=3, combine="within_se"),
+    LSPCCV(combine="best", scoring="log_loss"),
+]
+
+
+@pytest.mark.filterwarnings(
+    "ignore:Columns spread", "ignore:n_centers=", "ignore:All training rows"
+)
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
