@@ -164,10 +164,12 @@ def table1(
     total = _plus_identity(task.total, others[1] / n_components)
     for _ in range(n_iter):
         previous = W
-        alpha = np.trace(P.T @ W.T @ between @ W @ P) / np.trace(P.T @ W.T @ total @ W @ P)  # 2.1
+        U = W @ P
+        alpha = np.vdot(U, between @ U) / np.vdot(U, total @ U)  # 2.1
         W = _best_frame(between - alpha * total, P)  # 2.2
-        inside = W @ (W.T @ total @ W) @ W.T  # 2.3
-        W = _signed(top_eigenvectors((inside + inside.T) / 2, W.shape[1]))  # 2.4
+        # S = W (W^T S~_t W) W^T has the eigenvectors W V, V those of the smaller inner matrix.
+        _, inner = linalg.eigh(W.T @ total @ W, check_finite=False)  # 2.3
+        W = _signed(W @ inner[:, ::-1])  # 2.4
         if linalg.norm(W - previous) <= epsilon:  # 2.5
             break
     return W
