@@ -171,6 +171,8 @@ def ledoit_wolf_weight(rows: Floats) -> float:
     True
     """
     n, r = rows.shape
+    if r == 1:
+        return 0.0  # one variance is its own mean: there is nothing to shrink
     gram = rows @ rows.T if n < r else rows.T @ rows
     mean_variance = float(np.trace(gram)) / (n * r)
     squared_norm = float(np.vdot(gram, gram)) / n**2
