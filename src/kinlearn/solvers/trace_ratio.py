@@ -115,9 +115,8 @@ def trace_ratio(
         ]
         ratio = ratio_of(tasks, proposed, ridges)
         # Rounding may take back the last digit at the optimum: keep the better of the two.
-        if ratio >= alpha:
-            current = proposed
-            path.append(ratio)
+        current = proposed if ratio >= alpha else current
+        path.append(max(ratio, alpha))
         if ratio <= alpha + tol:
             converged = True
             break
