@@ -1,6 +1,7 @@
 """Classification with trustworthy probabilities, in closed form, for one task or many."""
 
 from kinlearn.estimators.aggregate_lda import AggregateLDA
+from kinlearn.estimators.heterogeneous_lspc import HeterogeneousLSPC
 from kinlearn.estimators.lspc import LSPC
 from kinlearn.estimators.lspc_cv import LSPCCV
 from kinlearn.estimators.mtda import MTDA
@@ -15,6 +16,7 @@ __all__ = [
     "LSPCCV",
     "MTDA",
     "AggregateLDA",
+    "HeterogeneousLSPC",
     "MTDAClassifier",
     "RatioTraceLDA",
     "TraceRatioLDA",
