@@ -35,6 +35,20 @@ def blas_limited(n_threads: int) -> Iterator[None]:
         yield
 
 
+# A second thread gains nothing on matrices of fewer rows, and loses a lot on a busy machine.
+THREADED_ROWS = 600
+
+
+@contextmanager
+def blas_for_rows(n_rows: int) -> Iterator[None]:
+    """Keep BLAS to one thread while matrices are too small to share."""
+    if n_rows >= THREADED_ROWS:
+        yield
+        return
+    with single_threaded_blas():
+        yield
+
+
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """Limit every BLAS to one thread while our own threads do the work."""

@@ -1,5 +1,11 @@
 """Data that the library makes itself, with the truth known."""
 
 from kinlearn.datasets.heterogeneous import load_digits_resolutions, make_heterogeneous_tasks
+from kinlearn.datasets.toy import gaussian_mixture_toy_posterior, make_gaussian_mixture_toy
 
-__all__ = ["load_digits_resolutions", "make_heterogeneous_tasks"]
+__all__ = [
+    "gaussian_mixture_toy_posterior",
+    "load_digits_resolutions",
+    "make_gaussian_mixture_toy",
+    "make_heterogeneous_tasks",
+]

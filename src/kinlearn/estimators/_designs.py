@@ -32,6 +32,8 @@ class Spectrum(Protocol):
 class Design:
     """A basis over training rows, for any width."""
 
+    fixed_centers = False  # whether holding a row out leaves all centres in place
+
     def spectrum(self, sigma: float, single: bool = False) -> Spectrum:
         """Decompose for one width, in single precision if that is asked for and allowed."""
         raise NotImplementedError
@@ -144,6 +146,8 @@ class PartedSpectrum:
 class FixedDesign(Design):
     """Centres apart from the rows (a subset, or given): sums over blocks."""
 
+    fixed_centers = True
+
     def __init__(
         self, features: KernelMap, X: Rows, Z: np.ndarray, weights: np.ndarray | None
     ) -> None:
@@ -156,6 +160,8 @@ class FixedDesign(Design):
 
 class ClasswiseFixedDesign(Design):
     """Centres apart from the rows, each class with those of its own class only."""
+
+    fixed_centers = True
 
     def __init__(
         self,

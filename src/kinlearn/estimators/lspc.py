@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, KernelClassifier
-from kinlearn.estimators._designs import ClasswiseFixedDesign, FixedDesign
-from kinlearn.estimators._training_set import check_groups
+from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.selection.folds import make_splits
+from kinlearn.threads import blas_for_rows
 
 
 class LSPC(KernelClassifier):
@@ -100,7 +100,7 @@ class LSPC(KernelClassifier):
     >>> X = StandardScaler().fit_transform(X)
     >>> model = LSPC().fit(X, y)
     >>> model.predict_proba(X[:1]).round(2)
-    array([[0.99, 0.01, 0.  ]])
+    array([[1., 0., 0.]])
     """
 
     def __init__(
@@ -158,6 +158,10 @@ class LSPC(KernelClassifier):
         """
         data = self._prepare(X, y, sample_weight)
         groups = check_groups(groups, data.labels.size)
+        with blas_for_rows(data.n_rows):
+            return self._fit(data, groups)
+
+    def _fit(self, data: TrainingSet, groups: np.ndarray | None) -> LSPC:
         kernel = self._kernel()
         self.sigma_ = (
             self._median(data, kernel) if isinstance(self.sigma, str) else float(self.sigma)
@@ -171,8 +175,7 @@ class LSPC(KernelClassifier):
         if self.posterior != "calibrated" or data.n_rows == 1:
             coef = design.solve(self.sigma_, regs, np.ones(1))
         else:
-            fixed = isinstance(design, (FixedDesign, ClasswiseFixedDesign))
-            limit = MAX_HELD_OUT_ROWS if fixed else None
+            limit = MAX_HELD_OUT_ROWS if design.fixed_centers else None
             splits, pooled = make_splits("loo", data.rows, data.labels, groups, limit)
             spectrum = design.spectrum(self.sigma_)
             scores = spectrum.held_out(regs, splits)[0]
@@ -188,5 +191,5 @@ def warn_single_row() -> None:
         "All training rows are identical, so nothing can be held out to calibrate on: "
         "probabilities are the class frequencies.",
         UserWarning,
-        stacklevel=3,
+        stacklevel=4,
     )

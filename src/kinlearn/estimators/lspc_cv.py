@@ -19,7 +19,7 @@ from kinlearn.selection.grids import default_regs, default_sigmas
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.search import GridSearch, Point
 from kinlearn.solvers.splits import Splits
-from kinlearn.threads import blas_limited, blas_threads
+from kinlearn.threads import blas_for_rows, blas_limited, blas_threads
 
 PRECISIONS = ("auto", "double", "single")
 # Below this many rows a decomposition is too quick for single precision to matter.
@@ -105,7 +105,7 @@ class LSPCCV(KernelClassifier):
     >>> X, y = load_wine(return_X_y=True)
     >>> model = make_pipeline(StandardScaler(), LSPCCV()).fit(X, y)
     >>> model.predict_proba(X[:1]).round(2)
-    array([[0.99, 0.01, 0.  ]])
+    array([[1., 0., 0.]])
     """
 
     def __init__(
@@ -184,13 +184,17 @@ class LSPCCV(KernelClassifier):
                 "to tune on: use LSPC, which then predicts the class frequencies."
             )
         groups = check_groups(groups, data.labels.size)
+        with blas_for_rows(data.n_rows):
+            return self._fit(data, groups, scoring)
+
+    def _fit(self, data: TrainingSet, groups: np.ndarray | None, scoring: Any) -> LSPCCV:
         kernel = self._kernel()
         median = self._median(data, kernel)
         sigmas = self._sigma_grid(kernel, median)
         design = self._design(data, kernel, median, n_decompositions=sigmas.size)
         self._warn_if_indefinite(data, design)
         regs = self._reg_grid(kernel, data, median)
-        limit = MAX_HELD_OUT_ROWS if self.n_centers_ < data.n_rows else None
+        limit = MAX_HELD_OUT_ROWS if design.fixed_centers else None
         splits, pooled = make_splits(self.cv, data.rows, data.labels, groups, limit)
         rows = self._held_out_rows(data, splits, pooled)
         widths = Widths(self, design, splits, data)

@@ -1,0 +1,42 @@
+"""The command line: ``kinlearn …``, the same as ``python -m kinlearn …`` (extra ``cli``)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import kinlearn
+from kinlearn.cli.demo import demo
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="kinlearn",
+    help="Classification with trustworthy probabilities, in closed form, for one task or many.",
+    epilog="Example: kinlearn demo --out demo-output",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_show_locals=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"kinlearn {kinlearn.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
+        ),
+    ] = False,
+) -> None:
+    """Classification with trustworthy probabilities, in closed form, for one task or many."""
+
+
+app.command(epilog="Example: kinlearn demo --out demo-output --seed 1")(demo)

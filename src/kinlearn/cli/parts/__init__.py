@@ -1,0 +1,13 @@
+"""The parts of ``kinlearn demo``, in the order they run.
+
+To add one: write a function in a file of its own here that follows :class:`Part`, and append it
+to ``PARTS``. It draws into the folder it is given, shows its progress on the console, and returns
+its tables and pictures for ``demo`` to print.
+"""
+
+from kinlearn.cli.parts.base import Part, PartResult
+from kinlearn.cli.parts.single_task import single_task
+
+PARTS: tuple[Part, ...] = (single_task,)
+
+__all__ = ["PARTS", "Part", "PartResult"]

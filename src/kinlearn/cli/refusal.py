@@ -1,0 +1,26 @@
+"""One sentence on stderr for what a person did wrong; a fault of ours keeps its traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Turn bad values, unusable files and missing extras into one sentence and exit code 1."""
+    try:
+        yield
+    except FileExistsError as error:
+        _refuse(f"{error.filename} is a file, not a folder: give another one.")
+    except OSError as error:
+        _refuse(f"{error.filename} cannot be used ({error.strerror}): give another one.")
+    except (ImportError, ValueError) as error:
+        _refuse(str(error))
+
+
+def _refuse(sentence: str) -> None:
+    typer.echo(f"kinlearn: {sentence}", err=True)
+    raise typer.Exit(code=1)

@@ -1,0 +1,21 @@
+"""Pictures of how far probabilities can be trusted (extra ``plot``).
+
+The displays follow scikit-learn's convention: ``from_estimator`` or ``from_predictions`` compute
+and draw, ``plot`` draws again, and ``ax_``, ``figure_`` hold what was drawn. Importing this package
+does not import matplotlib; drawing does.
+"""
+
+from kinlearn.plots._style import PALETTE, close, style_axes, subplots
+from kinlearn.plots.cv_surface import CVSurfaceDisplay
+from kinlearn.plots.reliability import ReliabilityDisplay
+from kinlearn.plots.risk_coverage import RiskCoverageDisplay
+
+__all__ = [
+    "PALETTE",
+    "CVSurfaceDisplay",
+    "ReliabilityDisplay",
+    "RiskCoverageDisplay",
+    "close",
+    "style_axes",
+    "subplots",
+]

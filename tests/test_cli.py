@@ -1,0 +1,179 @@
+"""The command line: its help, its refusals and the demo, run as a user runs them."""
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from rich.console import Console
+from rich.table import Table
+from typer.testing import CliRunner
+
+import kinlearn
+from kinlearn.cli import app
+from kinlearn.cli import parts as demo_parts
+from kinlearn.cli.parts import PartResult
+from kinlearn.cli.parts.base import Steps
+from kinlearn.cli.parts.single_task import Outcome, tabulate
+
+runner = CliRunner()
+METHODS = ["LSPC", "Calibrated SVC", "Logistic regression"]
+
+
+def plain(text):
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def test_version():
+    result = runner.invoke(app, ["--version"])
+    assert result.exit_code == 0
+    assert result.stdout == f"kinlearn {kinlearn.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"]])
+def test_help_has_an_example(arguments):
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == 0
+    assert "Example: kinlearn demo --out" in plain(result.stdout)
+
+
+def test_the_module_is_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "kinlearn", "--version"], capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout) == (0, f"kinlearn {kinlearn.__version__}\n")
+
+
+def test_quick_demo_prints_the_table_and_the_path_of_a_picture(tmp_path):
+    out = tmp_path / "new" / "folder"
+    result = runner.invoke(app, ["demo", "--quick", "--seed", "1", "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    text = plain(result.stdout)
+    for word in [*METHODS, "breast cancer", "wine", "accuracy", "log-loss", "Brier", "ECE", "fit"]:
+        assert word in text
+    rows = re.findall(
+        r"(0\.\d{3}|1\.000) +(\d\.\d{3}) +(\d\.\d{3}) +(\d\.\d{3}) +(\d+\.\d\d) s", text
+    )
+    figures = np.array(rows, dtype=float)
+    assert figures.shape == (2 * len(METHODS), 5)
+    assert (figures[:, 0] > 0.85).all()
+    assert (figures[:, 1:4] < 0.5).all()
+    (picture,) = re.findall(r"^Picture: (.*)$", text, flags=re.MULTILINE)
+    assert picture == str((out / "single_task.png").resolve())
+    assert imread(picture).std() > 0.05
+
+
+def test_the_demo_runs_its_parts_in_order_and_prints_what_they_return(tmp_path, monkeypatch):
+    seen = []
+
+    def part(out, console, *, seed, quick):
+        seen.append((out, seed, quick))
+        table = Table("letter")
+        table.add_row("abc"[len(seen) - 1])
+        return PartResult(tables=[table], paths=[out / f"{len(seen)}.png"])
+
+    monkeypatch.setattr(demo_parts, "PARTS", (part, part))
+    result = runner.invoke(app, ["demo", "--seed", "7", "--out", str(tmp_path)])
+    assert result.exit_code == 0
+    assert seen == [(tmp_path, 7, False)] * 2
+    lines = [line for line in result.stdout.splitlines() if line.startswith("Picture")]
+    assert lines == [f"Picture: {tmp_path.resolve() / name}" for name in ("1.png", "2.png")]
+    assert result.stdout.index("│ a ") < result.stdout.index("│ b ")
+
+
+def refusal(result):
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
+    path = tmp_path / "file"
+    path.touch()
+    sentence = refusal(runner.invoke(app, ["demo", "--out", str(path)]))
+    assert sentence == f"kinlearn: {path} is a file, not a folder: give another one.\n"
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").touch()
+    sentence = refusal(runner.invoke(app, ["demo", "--out", str(tmp_path / "file" / "below")]))
+    assert "cannot be used (Not a directory)" in sentence
+
+
+@pytest.mark.parametrize("error", [ValueError("The value 3 is odd."), ImportError("No extra.")])
+def test_what_a_part_refuses_is_one_sentence(tmp_path, monkeypatch, error):
+    def part(out, console, *, seed, quick):
+        raise error
+
+    monkeypatch.setattr(demo_parts, "PARTS", (part,))
+    sentence = refusal(runner.invoke(app, ["demo", "--out", str(tmp_path)]))
+    assert sentence == f"kinlearn: {error}\n"
+
+
+@pytest.mark.parametrize("arguments", [["demo", "--seed", "-1"], ["demo", "--fast"], ["play"]])
+def test_wrong_usage_is_refused(arguments):
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == 2
+    assert arguments[1 if len(arguments) > 1 else 0] in plain(result.stderr)
+
+
+@pytest.mark.parametrize("missing", ["typer", "rich", "matplotlib"])
+def test_a_missing_extra_is_named(tmp_path, missing):
+    code = f"""
+        import sys
+
+        class Blocker:
+            def find_spec(self, name, path=None, target=None):
+                if name.split(".")[0] == {missing!r}:
+                    raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+        sys.meta_path.insert(0, Blocker())
+        sys.argv = ["kinlearn", "demo", "--quick", "--out", "."]
+        from kinlearn.__main__ import main
+
+        main()
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+        env=os.environ | {"NO_COLOR": "1"},
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert missing in done.stderr
+    assert "plot]" in done.stderr
+
+
+def test_the_table_marks_the_best_figure_of_each_data_set():
+    y = np.array([0, 1, 0, 1])
+    sure, unsure = np.array([0.1, 0.9, 0.1, 0.9]), np.array([0.4, 0.6, 0.6, 0.6])
+    outcomes = [
+        Outcome("toy", name, y, np.column_stack([1 - p, p]), seconds)
+        for name, p, seconds in [("sure", sure, 12.0), ("unsure", unsure, 9.0)]
+    ]
+    table = tabulate(outcomes)
+    cells = {column.header: list(column.cells) for column in table.columns}
+    assert cells["accuracy"] == ["[bold]1.000[/]", "0.750"]
+    assert cells["Brier"] == ["[bold]0.020[/]", f"{(3 * 0.32 + 0.72) / 4:.3f}"]
+    assert cells["log-loss"][0] == f"[bold]{-np.log(0.9):.3f}[/]"
+    assert cells["fit time"] == ["12.00 s", "[bold] 9.00 s[/]"]
+
+
+def test_progress_is_a_bar_on_a_terminal_and_lines_elsewhere():
+    terminal = Console(force_terminal=True, width=80, record=True)
+    with Steps(terminal, total=3) as steps:
+        steps.stage("LSPC on wine")
+        steps.advance(2)
+    assert "LSPC on wine" in terminal.export_text()
+    console = Console(force_terminal=False, record=True)
+    with Steps(console, total=1) as steps:
+        steps.stage("LSPC on wine")
+        steps.advance()
+    assert console.export_text() == "LSPC on wine\n"

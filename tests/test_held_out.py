@@ -1,0 +1,221 @@
+"""Closed-form held-out scores equal refitting without the rows and their centres."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, TimeSeriesSplit
+
+from kinlearn import LSPC, LSPCCV
+from naive import held_out_by_refitting, naive_kernel, naive_ridge, one_hot
+
+SIGMAS, REGS = [0.8, 1.9], [1e-6, 1e-3, 0.3]
+
+
+def search(**settings):
+    return LSPCCV(sigmas=SIGMAS, regs=REGS, store_cv_scores=True, **settings)
+
+
+def convention(reg, weights):
+    """The ridge of weighted leave-one-out: the mean weight is left out."""
+    return reg * weights.sum() * (len(weights) - 1) / len(weights)
+
+
+def expected_scores(X, y, blocks, weights=None, ridge_of=None):
+    return np.stack(
+        [
+            held_out_by_refitting(
+                naive_kernel("rbf", X, X, sigma), one_hot(y), reg, blocks, weights, ridge_of
+            )
+            for sigma in SIGMAS
+            for reg in REGS
+        ]
+    )
+
+
+@pytest.mark.filterwarnings("ignore:The best")
+class TestAgainstRefitting:
+    def test_leave_one_out(self, three_classes):
+        X, y = three_classes
+        model = search().fit(X, y)
+        expected = expected_scores(X, y, np.arange(60)[:, None])
+        np.testing.assert_allclose(model.cv_scores_, expected, atol=1e-8)
+        np.testing.assert_array_equal(model.cv_rows_, np.arange(60))
+
+    def test_weighted_leave_one_out(self, three_classes, rng):
+        X, y = three_classes
+        weights = rng.uniform(0.2, 3.0, size=60)
+        model = search().fit(X, y, sample_weight=weights)
+        expected = expected_scores(X, y, np.arange(60)[:, None], weights, convention)
+        np.testing.assert_allclose(model.cv_scores_, expected, atol=1e-8)
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_five_folds(self, weighted, three_classes, rng):
+        X, y = three_classes
+        weights = rng.uniform(0.2, 3.0, size=60) if weighted else None
+        model = search(cv=5).fit(X, y, sample_weight=weights)
+        folds = [test for _, test in StratifiedKFold(5).split(X, y)]
+        expected = expected_scores(X, y, folds, weights)
+        found = np.empty_like(expected)
+        found[:, model.cv_rows_] = model.cv_scores_
+        np.testing.assert_allclose(found, expected, atol=1e-8)
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_groups(self, weighted, three_classes, rng):
+        X, y = three_classes
+        weights = rng.uniform(0.2, 3.0, size=60) if weighted else None
+        groups = rng.integers(0, 12, size=60)
+        model = search().fit(X, y, groups=groups, sample_weight=weights)
+        blocks = [np.flatnonzero(groups == g) for g in np.unique(groups)]
+        expected = expected_scores(X, y, blocks, weights)
+        found = np.empty_like(expected)
+        found[:, model.cv_rows_] = model.cv_scores_
+        np.testing.assert_allclose(found, expected, atol=1e-8)
+
+    def test_groups_of_one_are_leave_one_out(self, three_classes):
+        X, y = three_classes
+        by_row, by_group = search().fit(X, y), search().fit(X, y, groups=np.arange(60)[::-1])
+        np.testing.assert_array_equal(by_row.cv_scores_, by_group.cv_scores_)
+
+    def test_training_on_less_than_the_rest(self, three_classes):
+        X, y = three_classes
+        order = np.random.default_rng(1).permutation(60)
+        X, y = X[order], y[order]
+        cv = TimeSeriesSplit(3)
+        model = search(cv=cv).fit(X, y)
+        start = 0
+        for train, test in cv.split(X):
+            for p, (sigma, reg) in enumerate((s, r) for s in SIGMAS for r in REGS):
+                K = naive_kernel("rbf", X, X, sigma)
+                A = naive_ridge(
+                    K[np.ix_(train, train)],
+                    one_hot(y)[train],
+                    reg * train.size,
+                    np.ones(train.size),
+                )
+                found = model.cv_scores_[p, start : start + test.size]
+                np.testing.assert_allclose(found, K[np.ix_(test, train)] @ A, atol=1e-8)
+            start += test.size
+        never = np.setdiff1d(np.arange(60), model.cv_rows_)
+        assert np.isnan(model.held_out_scores_[never]).all()
+
+    def test_repeated_folds_hold_rows_out_more_than_once(self, three_classes):
+        X, y = three_classes
+        model = search(cv=RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)).fit(
+            X, y
+        )
+        assert model.cv_scores_.shape == (6, 120, 3)
+        assert "split5_test_score" in model.cv_results_
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    @pytest.mark.parametrize("held", ["loo", "folds", "groups", "large folds"])
+    def test_fixed_centers(self, held, weighted, three_classes, rng):
+        X, y = three_classes
+        weights = rng.uniform(0.2, 3.0, size=60) if weighted else None
+        centers = rng.uniform(size=(15, 4)) if held != "large folds" else rng.uniform(size=(4, 4))
+        groups = rng.integers(0, 12, size=60) if held == "groups" else None
+        cv = 5 if "folds" in held else "loo"
+        model = search(cv=cv, centers=centers).fit(X, y, groups=groups, sample_weight=weights)
+        blocks, ridge_of = list(np.arange(60)[:, None]), convention
+        if "folds" in held:
+            blocks, ridge_of = [test for _, test in StratifiedKFold(5).split(X, y)], None
+        elif held == "groups":
+            blocks, ridge_of = [np.flatnonzero(groups == g) for g in np.unique(groups)], None
+        w = np.ones(60) if weights is None else weights / weights.mean()
+        Z = one_hot(y)
+        for p, (sigma, reg) in enumerate((s, r) for s in SIGMAS for r in REGS):
+            Phi = naive_kernel("rbf", X, centers, sigma)
+            expected = np.empty((60, 3))
+            for block in blocks:
+                rest = np.setdiff1d(np.arange(60), block)
+                ridge = reg * w[rest].sum() if ridge_of is None else ridge_of(reg, w)
+                expected[block] = Phi[block] @ naive_ridge(Phi[rest], Z[rest], ridge, w[rest])
+            found = np.empty((60, 3))
+            found[model.cv_rows_] = model.cv_scores_[p]
+            np.testing.assert_allclose(found, expected, atol=1e-8)
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    @pytest.mark.parametrize("cv", ["loo", 4])
+    def test_classwise(self, cv, weighted, three_classes, rng):
+        X, y = three_classes
+        weights = rng.uniform(0.2, 3.0, size=60) if weighted else None
+        model = search(cv=cv, basis="classwise").fit(X, y, sample_weight=weights)
+        w = np.ones(60) if weights is None else weights / weights.mean()
+        Z = one_hot(y)
+        blocks = list(np.arange(60)[:, None])
+        if cv == 4:
+            blocks = [test for _, test in StratifiedKFold(4).split(X, y)]
+        for p, (sigma, reg) in enumerate((s, r) for s in SIGMAS for r in REGS):
+            K = naive_kernel("rbf", X, X, sigma)
+            expected = np.empty((60, 3))
+            for block in blocks:
+                rest = np.setdiff1d(np.arange(60), block)
+                ridge = convention(reg, w) if cv == "loo" else reg * w[rest].sum()
+                for k in range(3):
+                    own = rest[y[rest] == k]
+                    A = naive_ridge(K[np.ix_(rest, own)], Z[rest][:, [k]], ridge, w[rest])
+                    expected[block, k] = (K[np.ix_(block, own)] @ A)[:, 0]
+            found = np.empty((60, 3))
+            found[model.cv_rows_] = model.cv_scores_[p]
+            np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:The best")
+@pytest.mark.parametrize("cv", ["loo", 5])
+def test_selection_equals_brute_force(cv, three_classes):
+    X, y = three_classes
+    Z = one_hot(y)
+    model = search(cv=cv, combine="best").fit(X, y)
+    folds = [test for _, test in StratifiedKFold(5).split(X, y)]
+    blocks = list(np.arange(60)[:, None]) if cv == "loo" else folds
+    expected = [
+        -np.mean([np.mean((scores[b] - Z[b]) ** 2) for b in (folds if cv == 5 else [slice(None)])])
+        for scores in expected_scores(X, y, blocks)
+    ]
+    np.testing.assert_allclose(model.cv_results_["mean_test_score"], expected, atol=1e-8)
+    best = int(np.argmax(expected))
+    assert model.best_index_ == best
+    assert model.cv_results_["params"][best] == {"sigma": model.sigma_, "reg": model.reg_}
+    refit = LSPC(sigma=model.sigma_, reg=model.reg_).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), refit.decision_function(X), atol=1e-9)
+    if cv == "loo":
+        np.testing.assert_allclose(model.predict_proba(X), refit.predict_proba(X), atol=1e-9)
+
+
+def test_copies_do_not_vouch_for_each_other(rng):
+    """Random labels on doubled rows: honest held-out scores cannot know them."""
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, size=60)
+    model = LSPC(sigma=0.1, reg=1e-6).fit(np.vstack([X, X]), np.r_[y, y])
+    held_out = model.held_out_scores_.argmax(axis=1)
+    assert (held_out == np.r_[y, y]).mean() < 0.7
+
+
+def test_groups_sharing_a_row_are_held_out_together(three_classes):
+    X, y = three_classes
+    X = np.vstack([X, X[:1]])
+    y = np.r_[y, y[0]]
+    groups = np.r_[np.repeat(np.arange(12), 5), 7]
+    joined = np.where(groups == 7, 0, groups)
+    with_copy = LSPC().fit(X, y, groups=groups)
+    by_hand = LSPC().fit(X, y, groups=joined)
+    np.testing.assert_array_equal(with_copy.held_out_scores_, by_hand.held_out_scores_)
+
+
+def test_single_precision_selects_like_double(rng):
+    X = rng.normal(size=(300, 5))
+    y = (X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=300) > 0).astype(int)
+    double = LSPCCV(precision="double").fit(X, y)
+    single = LSPCCV(precision="single").fit(X, y)
+    assert (single.sigma_, single.reg_) == pytest.approx((double.sigma_, double.reg_))
+    np.testing.assert_allclose(single.predict_proba(X), double.predict_proba(X), atol=1e-3)
+
+
+def test_the_model_of_a_single_precision_search_is_solved_in_double(rng):
+    X = rng.normal(size=(200, 5))
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
+    model = LSPCCV(precision="single", combine="within_se").fit(X, y)
+    total = sum(
+        weight
+        * LSPC(sigma=p["sigma"], reg=p["reg"], posterior="raw").fit(X, y).decision_function(X)
+        for p, weight in zip(model.cv_results_["params"], model.weights_, strict=True)
+        if weight > 0
+    )
+    np.testing.assert_allclose(model.decision_function(X), total, atol=1e-8)

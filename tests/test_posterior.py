@@ -1,0 +1,156 @@
+"""The four rules equal their equations, and beta is the minimum it claims to be."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
+
+from kinlearn import LSPC
+from kinlearn.posterior import fit_beta, posterior, rounded, smooth
+from naive import naive_coefficients, naive_kernel, one_hot
+
+
+@pytest.fixture
+def fitted(three_classes):
+    X, y = three_classes
+    K = naive_kernel("rbf", X, X, 0.5)
+    return X, y, K, naive_coefficients(K, one_hot(y), 1e-4)
+
+
+def lspc(rule, X, y, **settings):
+    return LSPC(sigma=0.5, reg=1e-4, posterior=rule, **settings).fit(X, y)
+
+
+def test_rounded_is_equation_6(fitted):
+    X, y, K, A = fitted
+    positive = np.maximum(0, K @ A)
+    expected = positive / positive.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(lspc("rounded", X, y).predict_proba(X), expected, atol=1e-8)
+
+
+def test_rounded_parameters_is_equation_4(fitted):
+    X, y, K, A = fitted
+    Q = K @ np.maximum(0, A)
+    model = lspc("rounded_parameters", X, y)
+    np.testing.assert_allclose(model.predict_proba(X), Q / Q.sum(axis=1, keepdims=True), atol=1e-8)
+    np.testing.assert_allclose(model.decision_function(X), Q, atol=1e-8)
+    np.testing.assert_array_equal(model.predict(X), Q.argmax(axis=1))
+
+
+def test_raw_is_equation_5_and_may_leave_the_unit_interval(fitted):
+    X, y, K, A = fitted
+    Q = K @ A
+    proba = lspc("raw", X, y).predict_proba(X)
+    np.testing.assert_allclose(proba, Q / Q.sum(axis=1, keepdims=True), atol=1e-7)
+    assert proba.min() < 0
+
+
+def test_calibrated_minimises_the_smoothed_log_loss_of_held_out_scores(fitted):
+    X, y, K, A = fitted
+    model = lspc("calibrated", X, y)
+    np.testing.assert_allclose(
+        model.predict_proba(X), softmax(model.beta_ * (K @ A), axis=1), atol=1e-8
+    )
+    targets = one_hot(y) * (1 - 1 / 61) + 1 / 61 / 3
+
+    def loss(beta):
+        return -(targets * log_softmax(beta * model.held_out_scores_, axis=1)).sum()
+
+    best = minimize_scalar(loss, bounds=(0, 100), method="bounded", options={"xatol": 1e-10})
+    assert model.beta_ == pytest.approx(best.x, rel=1e-5)
+
+
+def test_predict_is_the_largest_score_under_every_rule(fitted):
+    X, y, _, _ = fitted
+    for rule in ("calibrated", "rounded", "rounded_parameters", "raw"):
+        model = lspc(rule, X, y)
+        np.testing.assert_array_equal(model.predict(X), model.decision_function(X).argmax(axis=1))
+
+
+def test_binary_decision_is_the_difference_of_scores(three_classes):
+    X, y = three_classes
+    y = np.where(y == 2, "b", "a")
+    model = LSPC(posterior="raw").fit(X, y)
+    proba = model.predict_proba(X)
+    assert model.decision_function(X).shape == (60,)
+    np.testing.assert_array_equal(model.predict(X) == "b", model.decision_function(X) > 0)
+    np.testing.assert_array_equal(proba[:, 1] > proba[:, 0], model.decision_function(X) > 0)
+
+
+def test_far_from_all_centers_the_fallback_answers(three_classes):
+    X, y = three_classes
+    y = np.where(np.arange(60) < 30, 0, y)
+    far = np.full((1, 4), 1e6)
+    uniform = lspc("rounded", X, y).predict_proba(far)
+    prior = lspc("rounded", X, y, fallback="prior").predict_proba(far)
+    np.testing.assert_allclose(uniform, [[1 / 3] * 3])
+    np.testing.assert_allclose(prior, [np.bincount(y) / 60])
+    np.testing.assert_allclose(lspc("raw", X, y, fallback="prior").predict_proba(far), prior)
+
+
+def test_a_beta_that_could_not_be_had_rounds():
+    scores = np.array([[0.3, 0.1], [-1.0, -1.0]])
+    uniform = np.full(2, 0.5)
+    np.testing.assert_array_equal(posterior(scores, "calibrated"), rounded(scores, uniform))
+
+
+def test_scores_that_point_the_wrong_way_give_beta_zero():
+    targets = np.eye(2)[[0, 1, 0, 1]]
+    assert fit_beta(1.0 - targets, targets) == 0.0
+    assert fit_beta(np.zeros((4, 2)), targets) == 0.0
+
+
+def test_separable_scores_keep_beta_finite():
+    targets = np.eye(3)[np.arange(30) % 3]
+    beta = fit_beta(targets, targets)
+    # all rows alike: softmax(beta)·target must equal the smoothed target
+    assert softmax([beta, 0, 0])[0] == pytest.approx(smooth(targets, 30)[0].max(), rel=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    scores=arrays(np.float64, (12, 3), elements=st.floats(-1e3, 1e3)),
+    labels=arrays(np.int64, 12, elements=st.integers(0, 2)),
+    weights=arrays(np.float64, 12, elements=st.floats(0.01, 10)),
+)
+def test_beta_is_stationary_for_any_scores(scores, labels, weights):
+    targets = np.eye(3)[labels]
+    beta = fit_beta(scores, targets, weights)
+    smoothed = smooth(targets, 12)
+
+    def loss(b):
+        return -(weights[:, None] * smoothed * log_softmax(b * scores, axis=1)).sum()
+
+    assert np.isfinite(beta)
+    assert beta >= 0
+    for other in (0.0, 0.99 * beta, 1.01 * beta + 1e-9):
+        assert loss(beta) <= loss(other) + 1e-9 * (1 + abs(loss(beta)))
+
+
+def test_toy_of_the_paper():
+    """Section 3.1 of lspc-new: rounding outputs follows the posterior, rounding parameters not."""
+    from kinlearn import LSPCCV
+
+    rng = np.random.default_rng(0)
+    errors = {"rounded": [], "rounded_parameters": []}
+    for _ in range(3):
+        first = rng.normal(size=250)
+        second = rng.normal(size=250) + rng.choice([-2, 2], size=250)
+        X, y = np.r_[first, second][:, None], np.repeat([1, 2], 250)
+        grid = np.linspace(-5, 5, 201)
+
+        def density(mean, at=grid):
+            return np.exp(-((at - mean) ** 2) / 2)
+
+        truth = density(0) / (density(0) + 0.5 * (density(-2) + density(2)))
+        for rule, found in errors.items():
+            model = LSPCCV(cv=2, posterior=rule, combine="best", regs=np.logspace(-4, 1, 11))
+            proba = model.fit(X, y).predict_proba(grid[:, None])[:, 0]
+            # where there are data: the density of x weighs the squared error
+            weight = density(0) + 0.5 * (density(-2) + density(2))
+            found.append(np.sqrt(((proba - truth) ** 2 * weight).sum() / weight.sum()))
+    assert np.mean(errors["rounded"]) <= 0.07
+    assert np.mean(errors["rounded_parameters"]) >= 3 * np.mean(errors["rounded"])

@@ -1,0 +1,228 @@
+"""Grids, criteria and the combination of grid points."""
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+from sklearn.metrics import accuracy_score, f1_score, log_loss, roc_auc_score
+
+from kinlearn import LSPCCV
+from kinlearn.posterior import calibrated
+from kinlearn.selection.combine import stack_weights, within_se_weights
+from kinlearn.selection.scoring import weighted_auc
+from naive import one_hot
+
+
+@pytest.fixture
+def noisy(rng):
+    y = rng.integers(0, 3, size=90)
+    return rng.normal(size=(90, 2)) + y[:, None] * [0.8, -0.4], y
+
+
+def search(**settings):
+    return LSPCCV(sigmas=[0.7, 1.5], regs=[1e-4, 1e-2, 0.1], store_cv_scores=True, **settings)
+
+
+class TestScoring:
+    pytestmark = pytest.mark.filterwarnings("ignore:The best")
+
+    def check(self, scoring, X, y, criterion):
+        model = search(scoring=scoring).fit(X, y)
+        expected = [criterion(y, scores) for scores in model.cv_scores_]
+        np.testing.assert_allclose(model.cv_results_["mean_test_score"], expected, atol=1e-10)
+        assert model.best_score_ == pytest.approx(max(expected))
+        return model
+
+    def test_squared_error(self, noisy):
+        X, y = noisy
+        self.check("squared_error", X, y, lambda y, q: -np.mean((one_hot(y) - q) ** 2))
+
+    @pytest.mark.parametrize("name", ["accuracy"])
+    def test_accuracy(self, name, noisy):
+        X, y = noisy
+        self.check(name, X, y, lambda y, q: accuracy_score(y, q.argmax(axis=1)))
+
+    @pytest.mark.parametrize("name", ["f1", "f1_macro"])
+    def test_f1(self, name, noisy):
+        X, y = noisy
+        self.check(name, X, y, lambda y, q: f1_score(y, q.argmax(axis=1), average="macro"))
+        y = (y == 2).astype(int)
+        self.check("f1", X, y, lambda y, q: f1_score(y, q.argmax(axis=1), zero_division=0))
+
+    def test_roc_auc(self, noisy):
+        X, y = noisy
+        binary = (y == 2).astype(int)
+        self.check("roc_auc", X, binary, lambda y, q: roc_auc_score(y, q[:, 1] - q[:, 0]))
+        macro = lambda y, q: np.mean([roc_auc_score(y == k, q[:, k]) for k in range(3)])  # noqa: E731
+        self.check("roc_auc", X, y, macro)
+
+    @pytest.mark.parametrize("name", ["log_loss", "neg_log_loss", "brier", "neg_brier_score"])
+    def test_losses_are_of_the_calibrated_posterior(self, name, noisy):
+        X, y = noisy
+        from kinlearn.posterior import fit_beta
+
+        def criterion(y, q):
+            p = calibrated(q, fit_beta(q, one_hot(y)))
+            return -log_loss(y, p) if "log" in name else -np.mean(((one_hot(y) - p) ** 2).sum(1))
+
+        self.check(name, X, y, criterion)
+
+    def test_a_function_sees_labels_and_decision_values(self, noisy):
+        X, y = noisy
+        labels = np.array(["no", "yes"])[(y == 2).astype(int)]
+        seen = {}
+
+        def criterion(y_true, scores):
+            seen["labels"], seen["shape"] = set(y_true), scores.shape
+            return roc_auc_score(y_true, scores)
+
+        model = search(scoring=criterion).fit(X, labels)
+        assert seen == {"labels": {"no", "yes"}, "shape": (90,)}
+        named = search(scoring="roc_auc").fit(X, labels)
+        np.testing.assert_allclose(
+            model.cv_results_["mean_test_score"], named.cv_results_["mean_test_score"]
+        )
+
+    def test_weights_count_in_the_criterion(self, noisy, rng):
+        X, y = noisy
+        weights = rng.integers(1, 4, size=90)
+        model = search(scoring="accuracy").fit(X, y, sample_weight=weights)
+        expected = [
+            accuracy_score(y, q.argmax(axis=1), sample_weight=weights) for q in model.cv_scores_
+        ]
+        np.testing.assert_allclose(model.cv_results_["mean_test_score"], expected)
+
+    def test_unknown_scoring_lists_the_choices(self, noisy):
+        with pytest.raises(ValueError, match=r"scoring='auc' is not known.*'roc_auc'"):
+            LSPCCV(scoring="auc").fit(*noisy)
+
+    def test_folds_of_one_class_are_left_out_of_the_auc(self, noisy):
+        X, y = noisy
+        y = (np.arange(90) < 4).astype(int)
+        cv = [(np.arange(30, 90), np.arange(30)), (np.arange(60), np.arange(60, 90))]
+        with pytest.raises(ValueError, match="one class"):
+            LSPCCV().fit(X[10:], y[10:])
+        model = search(scoring="roc_auc", cv=cv).fit(X, y)
+        assert np.isnan(model.cv_results_["split1_test_score"]).all()
+        assert np.isfinite(model.best_score_)
+
+
+def test_weighted_auc_equals_scikit_learns(rng):
+    values = rng.integers(0, 10, size=200).astype(float)
+    y, weights = rng.integers(0, 2, size=200), rng.uniform(size=200)
+    ours = weighted_auc(values, weights * y, weights * (1 - y))
+    assert ours == pytest.approx(roc_auc_score(y, values, sample_weight=weights))
+    assert np.isnan(weighted_auc(values, np.zeros(200), weights))
+
+
+class TestCombination:
+    def test_stacking_is_non_negative_least_squares(self, rng):
+        targets = np.eye(3)[rng.integers(0, 3, size=50)]
+        scores = targets + rng.normal(size=(6, 50, 3)) * np.linspace(0.3, 2, 6)[:, None, None]
+        weights = rng.uniform(0.5, 2, size=50)
+        root = np.repeat(np.sqrt(weights), 3)
+        expected, _ = nnls((scores.reshape(6, -1) * root).T, targets.ravel() * root)
+        found = stack_weights(scores, targets, weights)
+        np.testing.assert_allclose(found, expected / expected.sum(), atol=2e-3)
+        assert found.sum() == pytest.approx(1.0)
+
+    def test_scores_worse_than_nothing_get_no_weight(self):
+        targets = np.eye(2)[[0, 1, 0]]
+        assert not stack_weights(-targets[None], targets, np.ones(3)).any()
+
+    def test_within_se_keeps_the_indistinguishable(self, rng):
+        best = rng.normal(size=100)
+        close, far = best - 1e-3 * rng.normal(size=100), best - 1.0
+        weights = within_se_weights(np.stack([far, best, close]), np.ones(100), best=1)
+        np.testing.assert_allclose(weights, [0.0, 0.5, 0.5])
+
+    @pytest.mark.filterwarnings("ignore:The best")
+    @pytest.mark.parametrize("combine", ["stack", "within_se", "best"])
+    def test_the_mix_is_the_weighted_sum_of_models(self, combine, noisy):
+        from kinlearn import LSPC
+
+        X, y = noisy
+        model = search(combine=combine).fit(X, y)
+        assert model.weights_.sum() == pytest.approx(1.0)
+        total = sum(
+            weight * LSPC(sigma=p["sigma"], reg=p["reg"], posterior="raw").fit(X, y)._scores(X)
+            for p, weight in zip(model.cv_results_["params"], model.weights_, strict=True)
+        )
+        np.testing.assert_allclose(model.decision_function(X), total, atol=1e-9)
+        mixed = np.tensordot(model.weights_, model.cv_scores_, axes=1)
+        np.testing.assert_allclose(model.held_out_scores_, mixed, atol=1e-12)
+        if combine == "best":
+            assert model.weights_[model.best_index_] == 1.0
+
+
+class TestGrid:
+    def test_results_have_grid_search_keys(self, noisy):
+        model = LSPCCV(cv=3).fit(*noisy)
+        n_points = len(model.cv_results_["params"])
+        assert n_points >= 120
+        for key in (
+            "param_sigma",
+            "param_reg",
+            "mean_test_score",
+            "std_test_score",
+            "rank_test_score",
+            "mean_fit_time",
+            "split0_test_score",
+            "split2_test_score",
+        ):
+            assert len(model.cv_results_[key]) == n_points
+        splits = [model.cv_results_[f"split{i}_test_score"] for i in range(3)]
+        np.testing.assert_allclose(model.cv_results_["mean_test_score"], np.mean(splits, axis=0))
+        assert model.cv_results_["rank_test_score"][model.best_index_] == 1
+
+    def test_a_default_grid_widens_towards_its_optimum(self, rng):
+        X = rng.uniform(-1, 1, size=(200, 1))
+        y = (np.sin(20 * X[:, 0]) > 0).astype(int)
+        model = LSPCCV().fit(X, y)
+        widths = np.unique(model.cv_results_["param_sigma"])
+        assert widths.size > 6
+        assert model.sigma_ < np.median(np.abs(X - X.T)) / 4
+
+    def test_regs_widen_upwards(self, rng):
+        X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, size=60)
+        model = LSPCCV(sigmas=[100.0, 200.0, 400.0]).fit(X, y)
+        assert np.isfinite(model.best_score_)
+        assert model.cv_results_["param_reg"].max() >= 10**0.5
+
+    @pytest.mark.parametrize(
+        ("grid", "message"),
+        [
+            (
+                {"sigmas": [20.0, 40.0]},
+                r"best sigma is the smallest of the grid \(20\): add smaller",
+            ),
+            ({"regs": [1.0, 10.0]}, r"best reg is the smallest of the grid \(1\): add smaller"),
+            (
+                {"sigmas": [0.01, 0.02]},
+                r"best sigma is the largest of the grid \(0.02\): add larger",
+            ),
+        ],
+    )
+    def test_a_given_grid_warns_which_way_to_widen(self, grid, message, rng):
+        X = rng.normal(size=(150, 2))
+        y = (X[:, 0] * X[:, 1] > 0).astype(int)
+        with pytest.warns(UserWarning, match=message):
+            model = LSPCCV(**grid).fit(X, y)
+        assert set(grid.get("sigmas", [])) <= set(model.cv_results_["param_sigma"])
+
+    def test_default_regs_follow_the_scale_of_the_kernel(self, rng):
+        X = rng.normal(size=(80, 3))
+        y = (X[:, 0] > 0).astype(int)
+        small, large = (LSPCCV(kernel="linear").fit(scale * X, y) for scale in (1.0, 1000.0))
+        np.testing.assert_allclose(
+            large.cv_results_["param_reg"] / small.cv_results_["param_reg"], 1e12, rtol=1e-6
+        )
+        np.testing.assert_allclose(large.predict_proba(1000 * X), small.predict_proba(X), atol=1e-6)
+
+    def test_progress_is_shown_on_request(self, noisy, capsys):
+        LSPCCV(verbose=1).fit(*noisy)
+        assert "width 1/6" in capsys.readouterr().out
+
+    def test_widths_side_by_side_give_the_same(self, noisy):
+        X, y = noisy
+        one, two = LSPCCV(n_jobs=1).fit(X, y), LSPCCV(n_jobs=2).fit(X, y)
+        np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-12)
