@@ -27,9 +27,9 @@ from scipy import stats
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
 
+from _machine import machine_facts
 from face_data import images_per_person, load_faces
 from kinlearn import MTDA, AggregateLDA, MTDAClassifier, RatioTraceLDA, TraceRatioLDA
-from machine import machine_facts
 
 DATABASES = ("AR", "ORL", "PIE")
 SMALL, COMMON = 39, 67

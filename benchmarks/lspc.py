@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.linalg import blas, eigh, lapack
+from threadpoolctl import threadpool_limits
+
 from _data import enlarged_digits
 from _machine import machine_facts
 from _report import RESULTS, Results, significant, table
 from _timing import paired_ratio, peak_memory, side_by_side
-from scipy.linalg import blas, eigh, lapack
-from threadpoolctl import threadpool_limits
-
 from kinlearn import LSPC, LSPCCV
 from kinlearn.kernels import median_width, resolve_kernel
 
@@ -91,9 +91,7 @@ def timed_rows(n: int, repeats: int, notify: Callable[[str], None]) -> list[Row]
         ratio_row(f"LSPCCV, {grid} points, in dsyevd", n, seconds, "cv_auto", "dsyevd", 8.0, 5.0),
         ratio_row("LSPCCV in double, in dsyevd", n, seconds, "cv_double", "dsyevd", None),
         ratio_row("LSPC calibrated, in dsyevd", n, seconds, "calibrated", "dsyevd", 1.3),
-        ratio_row(
-            "LSPC rounded, in kernel + syrk + potrf", n, seconds, "rounded", "cholesky", 1.5
-        ),
+        ratio_row("LSPC rounded, in kernel + syrk + potrf", n, seconds, "rounded", "cholesky", 1.5),
         ratio_row("ssyevd, in dsyevd", n, seconds, "ssyevd", "dsyevd", None),
     ]
 
@@ -138,12 +136,8 @@ def prediction_rows(n: int, n_rows: int, repeats: int, notify: Callable[[str], N
     seconds["bare"] = np.minimum(seconds["bare_small"], seconds["bare_large"])
     widths = mix.kept_sigmas_.size
     rows = [
-        ratio_row(
-            f"predict_proba, {n_rows} rows, in bare", n, seconds, "predict", "bare", 1.4
-        ),
-        ratio_row(
-            f"the same, a mix of {widths} widths", n, seconds, "predict_mix", "bare", None
-        ),
+        ratio_row(f"predict_proba, {n_rows} rows, in bare", n, seconds, "predict", "bare", 1.4),
+        ratio_row(f"the same, a mix of {widths} widths", n, seconds, "predict_mix", "bare", None),
     ]
     for row, fitted in zip(rows, (model, mix), strict=True):
         output = n_rows * fitted.classes_.size * 8 / 2**20

@@ -7,14 +7,20 @@ does not import matplotlib; drawing does.
 
 from kinlearn.plots._style import PALETTE, close, style_axes, subplots
 from kinlearn.plots.cv_surface import CVSurfaceDisplay
+from kinlearn.plots.embedding import EmbeddingDisplay
+from kinlearn.plots.error_curve import TaskErrorDisplay
+from kinlearn.plots.objective_path import ObjectivePathDisplay
 from kinlearn.plots.reliability import ReliabilityDisplay
 from kinlearn.plots.risk_coverage import RiskCoverageDisplay
 
 __all__ = [
     "PALETTE",
     "CVSurfaceDisplay",
+    "EmbeddingDisplay",
+    "ObjectivePathDisplay",
     "ReliabilityDisplay",
     "RiskCoverageDisplay",
+    "TaskErrorDisplay",
     "close",
     "style_axes",
     "subplots",
