@@ -6,8 +6,9 @@ its tables and pictures for ``demo`` to print.
 """
 
 from kinlearn.cli.parts.base import Part, PartResult
+from kinlearn.cli.parts.heterogeneous import heterogeneous
 from kinlearn.cli.parts.single_task import single_task
 
-PARTS: tuple[Part, ...] = (single_task,)
+PARTS: tuple[Part, ...] = (single_task, heterogeneous)
 
 __all__ = ["PARTS", "Part", "PartResult"]
