@@ -58,8 +58,9 @@ class MTDA(CommonSpace):
         Stopping rule of Table 1, ``||W^(k) - W^(k-1)||_F <= epsilon``.
     inner_iter : int, default=50
         Limit of iterations inside Table 1 (N_iter) and of the update of P.
-    tol : float, default=1e-10
-        Stop when an iteration changes the objective by no more than this.
+    tol : float, default=1e-8
+        Stop when an iteration changes the objective by no more than this. The convergence of
+        "joint" is quadratic, so what is left is of the order of its square.
     max_iter : int, default=100
         Limit of (outer) iterations.
     random_state : int, RandomState or None, default=None
@@ -122,7 +123,7 @@ class MTDA(CommonSpace):
         init: str = "lda",
         epsilon: float = 1e-4,
         inner_iter: int = 50,
-        tol: float = 1e-10,
+        tol: float = 1e-8,
         max_iter: int = 100,
         random_state: Any = None,
     ) -> None:

@@ -27,8 +27,9 @@ class TraceRatioLDA(SingleTaskDiscriminant):
     shrinkage : float or "auto", default=0
         Adds ``shrinkage * tr(S_w) / rank`` times the identity to S_t; "auto" takes Ledoit and
         Wolf's estimate.
-    tol : float, default=1e-10
-        Stop when the ratio grows by no more than this.
+    tol : float, default=1e-8
+        Stop when the ratio grows by no more than this; the convergence is quadratic, so what is
+        left is of the order of its square.
     max_iter : int, default=100
 
     Attributes
@@ -60,7 +61,7 @@ class TraceRatioLDA(SingleTaskDiscriminant):
         *,
         n_components: int | None = None,
         shrinkage: float | str = 0,
-        tol: float = 1e-10,
+        tol: float = 1e-8,
         max_iter: int = 100,
     ) -> None:
         self.n_components = n_components

@@ -9,7 +9,7 @@ With class means m_k, mean m and class counts n_k of the n rows x_j:
 Every discriminant analysis here looks for directions in range(S_t): outside of it no training
 row varies. The thin SVD ``(X - m) / sqrt(n) = L diag(s) R^T`` of rank r turns S_t into
 ``diag(s^2)`` in the basis R, so that a problem with d features and n rows costs
-O(d min(n, d) min(n, d)) once and is r by r afterwards; with d > n no d by d matrix exists.
+O(d n min(n, d)) once and is r by r afterwards; with d > n no d by d matrix exists.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 Floats = NDArray[np.float64]
+
+GRAM_TOLERANCE = 1e-4
+"""Smallest ratio of squared singular values for which the Gram matrix is used."""
 
 NULL_TOLERANCE = 1e-10
 """A whitened direction whose within-class share is below this counts as lying in null(S_w)."""
@@ -101,9 +104,7 @@ def reduce_scatter(X: Floats, codes: NDArray[np.intp], n_classes: int) -> Reduce
     """
     n, d = X.shape
     mean = X.mean(axis=0)
-    left, singular, right = linalg.svd(
-        (X - mean) / np.sqrt(n), full_matrices=False, check_finite=False
-    )
+    left, singular, right = thin_svd((X - mean) / np.sqrt(n))
     # Rounding of the mean alone leaves singular values of eps times the size of the data, so a
     # constant column of large values must not count as a direction.
     scale = max(float(singular[0]), float(np.abs(mean).max()))
@@ -122,6 +123,29 @@ def reduce_scatter(X: Floats, codes: NDArray[np.intp], n_classes: int) -> Reduce
         within_null=_null_of_within(whitened_means, singular),
         within_rows=(left - means[codes]) * (singular * np.sqrt(n)),
     )
+
+
+def thin_svd(centred: Floats) -> tuple[Floats, Floats, Floats]:
+    """Singular vectors and values of rows that sum to zero, by the quickest way that is exact.
+
+    The eigendecomposition of the smaller Gram matrix is three times as fast as an SVD, and as good
+    when the singular values are of similar size: the vectors are orthonormal to eps times the
+    square of their ratio. Otherwise, the SVD. With n <= d the direction that centring took away is
+    left out.
+    """
+    n, d = centred.shape
+    short = n <= d
+    gram = centred @ centred.T if short else centred.T @ centred
+    values, vectors = linalg.eigh(gram, driver="evd", check_finite=False)
+    if short:
+        values, vectors = values[1:], vectors[:, 1:]
+    if not values.size or values[0] <= GRAM_TOLERANCE * values[-1]:
+        return linalg.svd(centred, full_matrices=False, check_finite=False)
+    singular = np.sqrt(values[::-1])
+    near = np.ascontiguousarray(vectors[:, ::-1])
+    if short:
+        return near, singular, (near.T @ centred) / singular[:, None]
+    return (centred @ near) / singular, singular, near.T
 
 
 def _null_of_within(whitened_means: Floats, singular: Floats) -> Floats:
@@ -150,9 +174,9 @@ def shrinkage_ridge(task: ReducedScatter, shrinkage: float | str) -> float:
     """
     scale = task.within_trace() / task.rank
     if shrinkage == "auto":
-        weight = ledoit_wolf_weight(task.within_rows)
-        # A weight of one means "only the identity": the largest ridge that still leaves digits.
-        return scale * weight / max(1.0 - weight, 1e-8)
+        # A weight of one means "only the identity"; a thousandfold ridge is as good, and finite.
+        weight = min(ledoit_wolf_weight(task.within_rows), 0.999)
+        return scale * weight / (1.0 - weight)
     return scale * float(shrinkage)
 
 
