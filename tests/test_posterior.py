@@ -8,7 +8,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
-from kinlearn import LSPC
+from kinlearn import LSPC, LSPCCV
+from kinlearn.datasets import gaussian_mixture_toy_posterior, make_gaussian_mixture_toy
 from kinlearn.posterior import fit_beta, posterior, rounded, smooth
 from naive import naive_coefficients, naive_kernel, one_hot
 
@@ -130,27 +131,17 @@ def test_beta_is_stationary_for_any_scores(scores, labels, weights):
         assert loss(beta) <= loss(other) + 1e-9 * (1 + abs(loss(beta)))
 
 
-def test_toy_of_the_paper():
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_toy_of_the_paper(seed):
     """Section 3.1 of lspc-new: rounding outputs follows the posterior, rounding parameters not."""
-    from kinlearn import LSPCCV
-
-    rng = np.random.default_rng(0)
-    errors = {"rounded": [], "rounded_parameters": []}
-    for _ in range(3):
-        first = rng.normal(size=250)
-        second = rng.normal(size=250) + rng.choice([-2, 2], size=250)
-        X, y = np.r_[first, second][:, None], np.repeat([1, 2], 250)
-        grid = np.linspace(-5, 5, 201)
-
-        def density(mean, at=grid):
-            return np.exp(-((at - mean) ** 2) / 2)
-
-        truth = density(0) / (density(0) + 0.5 * (density(-2) + density(2)))
-        for rule, found in errors.items():
-            model = LSPCCV(cv=2, posterior=rule, combine="best", regs=np.logspace(-4, 1, 11))
-            proba = model.fit(X, y).predict_proba(grid[:, None])[:, 0]
-            # where there are data: the density of x weighs the squared error
-            weight = density(0) + 0.5 * (density(-2) + density(2))
-            found.append(np.sqrt(((proba - truth) ** 2 * weight).sum() / weight.sum()))
-    assert np.mean(errors["rounded"]) <= 0.07
-    assert np.mean(errors["rounded_parameters"]) >= 3 * np.mean(errors["rounded"])
+    X, y = make_gaussian_mixture_toy(random_state=seed)
+    new, _ = make_gaussian_mixture_toy(random_state=100 + seed)
+    truth = gaussian_mixture_toy_posterior(new)
+    error = {
+        rule: np.sqrt(
+            np.mean((LSPCCV(cv=2, posterior=rule).fit(X, y).predict_proba(new) - truth) ** 2)
+        )
+        for rule in ("rounded", "rounded_parameters")
+    }
+    assert error["rounded"] <= 0.07
+    assert error["rounded_parameters"] >= 3 * error["rounded"]
