@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from kinlearn import MTDA, TraceRatioLDA
-from naive_discriminants import naive_optimum, objective, random_tasks
+from naive_discriminants import dense_scatter, naive_optimum, objective, random_tasks
 
 NARROW = ((12, 20, 9), (60, 80, 50), (5, 4, 6))
 WIDE = ((60, 80, 100), (30, 40, 24), (5, 4, 6))
@@ -78,6 +78,16 @@ def test_one_task_is_trace_ratio_lda(shape, shrinkage):
     np.testing.assert_allclose(
         np.abs(mtda.transform(Xs[0])), np.abs(single.transform(Xs[0])), atol=1e-7
     )
+
+
+@pytest.mark.parametrize("solver", ["joint", "alternating", "table1"])
+def test_the_first_coordinate_has_the_most_scatter_between_classes(solver):
+    Xs, ys = random_tasks(3, *NARROW)
+    mtda = MTDA(n_components=3, solver=solver, random_state=0).fit(Xs, ys)
+    for X, y, U in zip(Xs, ys, mtda.components_, strict=True):
+        S_b = U @ dense_scatter(X, y)[0] @ U.T
+        np.testing.assert_allclose(S_b, np.diag(np.diag(S_b)), atol=1e-10)
+        assert np.all(np.diff(np.diag(S_b)) <= 1e-12)
 
 
 def test_dicts_and_lists_give_the_same_and_other_classes_are_fine():

@@ -22,7 +22,7 @@ from kinlearn.estimators._heterogeneous import CommonSpace, validate_tasks
 from kinlearn.solvers.mtda_alternating import alternate
 from kinlearn.solvers.ratio_trace import ratio_trace
 from kinlearn.solvers.scatter import Floats, ReducedScatter, shrinkage_ridge, smallest_rank
-from kinlearn.solvers.trace_ratio import trace_ratio
+from kinlearn.solvers.trace_ratio import most_between_first, trace_ratio
 
 
 class MTDA(CommonSpace):
@@ -69,7 +69,7 @@ class MTDA(CommonSpace):
     Attributes
     ----------
     components_ : list or dict of ndarray of shape (n_components_, d_i)
-        Orthonormal rows, U_i^T.
+        Orthonormal rows, U_i^T; the one with most scatter between classes first.
     means_ : list or dict of ndarray of shape (d_i,)
     objective_ : float
         The value of Eq. 3 reached; with shrinkage, of the regularised ratio.
@@ -226,7 +226,7 @@ class MTDA(CommonSpace):
             max_iter=int(self.max_iter),
         )
         frames = [
-            _outside_span(task, len(U), rng) @ U
+            _outside_span(task, len(U), rng) @ most_between_first(task.between_root, U)
             for task, U in zip(reduced, found.projections, strict=True)
         ]
         return frames, found.objective, found.path, found.converged

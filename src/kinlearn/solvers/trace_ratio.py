@@ -116,7 +116,20 @@ def trace_ratio(
     projections, path, converged = _dinkelbach(
         whole, current, path, ridges, tol=tol, max_iter=max_iter
     )
+    projections = [
+        most_between_first(task.between_root, U) for task, U in zip(tasks, projections, strict=True)
+    ]
     return TraceRatio(projections, path[-1], np.array(path), converged)
+
+
+def most_between_first(root: Floats, U: Floats) -> Floats:
+    """Turn U such that its columns part S_b = root root^T, the largest share first.
+
+    The ratio does not change when U is turned, so the order of its columns is free to mean
+    something.
+    """
+    _, _, turned = linalg.svd(root.T @ U[: len(root)], full_matrices=True, check_finite=False)
+    return U @ turned.T
 
 
 def _begin(
