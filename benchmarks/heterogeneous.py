@@ -47,10 +47,10 @@ def models(n_classes: int) -> dict[str, HeterogeneousLSPC | None]:
     return {
         "LSPC alone": None,
         "MTDA, not": HeterogeneousLSPC(reducer=mtda, cv=None),
-        "MTDA, cross-fitted": HeterogeneousLSPC(reducer=mtda, random_state=0),
+        "MTDA, cross-fitted": HeterogeneousLSPC(reducer=mtda, cv=5, random_state=0),
         "LDA, not": HeterogeneousLSPC(reducer=RatioTraceLDA(), cv=None),
-        "LDA, cross-fitted": HeterogeneousLSPC(reducer=RatioTraceLDA(), random_state=0),
-        "LDA, aligned, pooled": HeterogeneousLSPC(
+        "LDA, cross-fitted": HeterogeneousLSPC(reducer=RatioTraceLDA(), cv=5, random_state=0),
+        "LDA, aligned, pooled (auto)": HeterogeneousLSPC(
             reducer=RatioTraceLDA(), estimator=Pooled(), random_state=0
         ),
     }

@@ -101,7 +101,7 @@ def test_cross_fitting_cures_overconfidence():
     )
     train, test = slice(0, 24), slice(24, 300)
     losses = {}
-    for cv in (None, 5):
+    for cv in (None, "auto"):
         model = HeterogeneousLSPC(estimator=LSPCCV(), cv=cv, random_state=0)
         model.fit([X[train] for X in Xs], [y[train] for y in ys])
         losses[cv] = np.mean(
@@ -110,8 +110,8 @@ def test_cross_fitting_cures_overconfidence():
                 for k in range(3)
             ]
         )
-    assert losses[5] < 0.95 * losses[None]
-    assert losses[5] < np.log(4)
+    assert losses["auto"] < 0.95 * losses[None]
+    assert losses["auto"] < np.log(4)
 
 
 def test_a_classifier_that_knows_tasks_gets_aligned_rows_of_all_tasks():
@@ -151,8 +151,17 @@ def test_two_rows_a_class_can_be_calibrated():
     Xs, ys = make_heterogeneous_tasks(
         n_features=(30, 60), n_samples=20, n_classes=10, random_state=3
     )
-    model = HeterogeneousLSPC(estimator=FAST, random_state=0).fit(Xs, ys)
+    model = HeterogeneousLSPC(estimator=FAST, cv=5, random_state=0).fit(Xs, ys)
     assert all(np.isfinite(beta) and beta > 0 for beta in model.beta_)
+
+
+def test_automatic_folds_from_five_rows_a_class_on():
+    for n_samples, cross_fitted in ((12, False), (20, True)):
+        Xs, ys = make_heterogeneous_tasks(n_features=(9, 30), n_samples=n_samples, random_state=0)
+        model = HeterogeneousLSPC(estimator=FAST, random_state=0).fit(Xs, ys)
+        assert (model.beta_ is not None) == cross_fitted
+    with pytest.raises(ValueError, match="cv must be one of \"auto\", not 'loo'"):
+        HeterogeneousLSPC(cv="loo").fit(Xs, ys)
 
 
 def test_folds_keep_lonely_classes_and_leave_scatter_within():

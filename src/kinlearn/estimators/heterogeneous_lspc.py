@@ -13,11 +13,13 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 
 from kinlearn.estimators._common_model import SeparateModels, SharedModel, knows_tasks
-from kinlearn.estimators._discriminant import check_count
+from kinlearn.estimators._discriminant import check_choice, check_count
 from kinlearn.estimators._heterogeneous import PerTask, Task, validate_tasks
 from kinlearn.estimators._reduction import fresh_reducer
 from kinlearn.estimators.lspc_cv import LSPCCV
 from kinlearn.posterior import calibrated, fit_beta
+
+ROWS_TO_HOLD_OUT = 5  # of the median class, from which on calibration by cross-fitting pays
 
 
 class HeterogeneousLSPC(PerTask, BaseEstimator):
@@ -27,8 +29,8 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
 
     with U_i from MTDA (Eq. 3 of Zhang and Yeung 2011) or another reduction, and q the scores of
     LSPC in the common space. The reduction has seen the labels of the training rows, so scores held
-    out in the common space alone are too good: beta_i is fitted on rows that were held out of
-    *both*, the reduction and the classifier.
+    out in the common space alone are too good: from five rows a class on, beta_i is fitted on rows
+    that were held out of *both*, the reduction and the classifier.
 
     Parameters
     ----------
@@ -41,8 +43,11 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
         ``MultiTaskLSPCCV()`` or ``PooledTasks(LSPCCV())``, gets the rows of all tasks at once,
         after the tasks were turned, shifted and scaled such that the means of their common classes
         meet.
-    cv : int or None, default=5
-        Folds for the calibration. None: keep the probabilities of the estimator as they are.
+    cv : int, "auto" or None, default="auto"
+        Folds for the calibration over reduction and classifier. None: keep the probabilities of the
+        estimator as they are. "auto": 5 if the median class has at least five rows; with fewer,
+        holding a row out hurts its class so much that the calibration turns timid, and None did
+        better.
     random_state : int, RandomState or None, default=None
         For the folds.
 
@@ -72,7 +77,7 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
         *,
         reducer: Any = None,
         estimator: Any = None,
-        cv: int | None = 5,
+        cv: int | str | None = "auto",
         random_state: Any = None,
     ) -> None:
         self.reducer = reducer
@@ -93,14 +98,14 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
         HeterogeneousLSPC
             The fitted estimator itself.
         """
-        n_folds = None if self.cv is None else check_count("cv", self.cv, minimum=2)
         estimator = LSPCCV() if self.estimator is None else self.estimator
+        tasks = validate_tasks(self, Xs, ys)
+        n_folds = self._count_folds(tasks)
         if n_folds is not None and not hasattr(estimator, "decision_function"):
             raise TypeError(
                 f"{type(estimator).__name__} has no decision_function to calibrate; set cv=None to "
                 "use its own probabilities."
             )
-        tasks = validate_tasks(self, Xs, ys)
         self._remember(tasks, named=isinstance(Xs, Mapping))
         everything = [np.ones(len(task.X), dtype=bool) for task in tasks]
         self.reducer_, self._model = self._fit_rows(tasks, everything, estimator)
@@ -112,6 +117,15 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
         else:
             self.estimators_ = self._by_task(self._model.models)
         return self
+
+    def _count_folds(self, tasks: Sequence[Task]) -> int | None:
+        if self.cv is None:
+            return None
+        if isinstance(self.cv, str):
+            check_choice("cv", self.cv, ("auto",))
+            sizes = np.concatenate([np.bincount(task.codes) for task in tasks])
+            return 5 if np.median(sizes) >= ROWS_TO_HOLD_OUT else None
+        return check_count("cv", self.cv, minimum=2)
 
     def _fit_rows(
         self, tasks: Sequence[Task], masks: Sequence[NDArray[np.bool_]], estimator: Any
