@@ -84,12 +84,16 @@ def trial(name: str, per_class: int, seed: int) -> dict[str, list[float]]:
             warnings.simplefilter("ignore", UserWarning)
             fitted = None if model is None else model.fit(train, train_y)
             for k, (X, y, mask) in enumerate(zip(Xs, ys, masks, strict=True)):
+                rows, truth = X[~mask], y[~mask]
                 if fitted is None:
-                    proba = LSPCCV().fit(train[k], train_y[k]).predict_proba(X[~mask])
+                    alone = LSPCCV().fit(train[k], train_y[k])
+                    proba, guess = alone.predict_proba(rows), alone.predict(rows)
                 else:
-                    proba = fitted.predict_proba(X[~mask], task=k)
-                wrong = float(np.mean(labels[proba.argmax(axis=1)] != y[~mask]))
-                figures.append((log_loss(y[~mask], proba, labels=labels), wrong))
+                    proba, guess = (
+                        fitted.predict_proba(rows, task=k),
+                        fitted.predict(rows, task=k),
+                    )
+                figures.append((log_loss(truth, proba, labels=labels), np.mean(guess != truth)))
         found[label] = [significant(value) for value in np.mean(figures, axis=0)]
     return found
 
