@@ -199,6 +199,9 @@ def test_refusals_are_sentences(tasks):
         HeterogeneousLSPC(cv=1).fit(Xs, ys)
     with pytest.raises(ValueError, match=r"gives them \[1, 2, 3\] dimensions"):
         HeterogeneousLSPC(reducer=RatioTraceLDA(), estimator=PooledLSPC()).fit(Xs, ys)
+    named = [ys[0], ys[1].astype(str), ys[2]]
+    with pytest.raises(ValueError, match="some tasks are labelled by numbers and others by names"):
+        HeterogeneousLSPC(reducer=MTDA(), estimator=PooledLSPC()).fit(Xs, named)
     model = HeterogeneousLSPC(estimator=FAST, cv=None).fit(Xs, ys)
     with pytest.raises(ValueError, match="Task 'x' was not seen in fit"):
         model.predict_proba(Xs[0], task="x")

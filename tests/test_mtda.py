@@ -1,10 +1,13 @@
 """MTDA as users meet it: solvers, lists and dicts, shrinkage, output, and refusals."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
@@ -148,6 +151,42 @@ def test_more_components_than_the_rank_are_capped_with_a_warning_that_names_the_
     assert mtda.n_components_ == 3
     with pytest.warns(UserWarning, match="n_intermediate=5 .* capped at 3"):
         MTDA(n_components=2, n_intermediate=5, solver="alternating").fit(Xs, ys)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    widths=st.lists(st.integers(2, 40), min_size=1, max_size=4),
+    n=st.integers(8, 30),
+    n_classes=st.integers(2, 4),
+    n_components=st.integers(1, 4),
+    kind=st.sampled_from([np.float64, np.float32, np.int64]),
+    shrinkage=st.sampled_from([0, 0.1, "auto"]),
+)
+def test_any_tasks_give_orthonormal_components_that_no_random_frame_beats(
+    seed, widths, n, n_classes, n_components, kind, shrinkage
+):
+    rng = np.random.default_rng(seed)
+    Xs = [(5 * rng.normal(size=(n, d))).astype(kind) for d in widths]
+    ys = [rng.permutation(np.arange(n) % n_classes).astype(str) for _ in widths]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*capped at")
+        mtda = MTDA(n_components=n_components, shrinkage=shrinkage).fit(Xs, ys)
+    count = min(n_components, min(mtda.ranks_))
+    assert mtda.n_components_ == count
+    for X, U in zip(Xs, mtda.components_, strict=True):
+        np.testing.assert_allclose(U @ U.T, np.eye(count), atol=1e-10)
+        assert mtda.transform_all(Xs)[0].dtype == np.float64
+        assert U.shape == (count, X.shape[1])
+    assert 0 < mtda.objective_ <= 1
+    if shrinkage == 0:
+        exact = [X.astype(float) for X in Xs]
+        assert objective(exact, ys, mtda.components_) == pytest.approx(mtda.objective_, abs=1e-9)
+        # Random frames inside the span: projections of the training rows.
+        frames = [
+            np.linalg.qr((X - X.mean(axis=0)).T @ rng.normal(size=(n, count)))[0].T for X in exact
+        ]
+        assert objective(exact, ys, frames) <= mtda.objective_ + 1e-9
 
 
 def bad_tasks():

@@ -56,6 +56,12 @@ class SharedModel:
                 f"{type(estimator).__name__} shares one space between tasks, but the reducer gives "
                 f"them {widths} dimensions; set its n_components, or use an estimator per task."
             )
+        kinds = {np.asarray(y).dtype.kind in "biuf" for y in ys}
+        if len(kinds) > 1:
+            raise ValueError(
+                f"{type(estimator).__name__} shares classes between tasks, but some tasks are "
+                "labelled by numbers and others by names; use one kind of label."
+            )
         self.maps = _alignment(Zs, ys)
         rows = np.vstack([self._aligned(Z, i) for i, Z in enumerate(Zs)])
         tasks = np.repeat(np.arange(len(Zs)), [len(Z) for Z in Zs])
