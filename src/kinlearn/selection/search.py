@@ -153,9 +153,13 @@ class GridSearch:
             self.weights = self._refined(self.weights)
         return self.mixed_scores(self.weights)
 
+    def _refinable(self, weights: np.ndarray) -> np.ndarray:
+        """Return which points are weighed anew: all, or those with weight in a large search."""
+        large = self.scores.size > REFINED_VALUES
+        return np.flatnonzero(weights) if large else np.arange(weights.size)
+
     def _refined(self, weights: np.ndarray) -> np.ndarray:
-        few = self.scores.size > REFINED_VALUES
-        used = np.flatnonzero(weights) if few else np.arange(weights.size)
+        used = self._refinable(weights)
         out = np.zeros_like(weights)
         out[used] = refined_weights(
             self.scores[used].astype(np.float64, copy=False),
