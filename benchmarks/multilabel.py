@@ -126,9 +126,9 @@ def small(n_rows: int, n_labels: int, repeats: int) -> list[dict[str, Any]]:
     ]
 
 
-def growth(n_rows: int, most_labels: int, repeats: int) -> dict[str, list[float]]:
+def growth(n_rows: int, most_labels: int, repeats: int) -> dict[str, list[float | None]]:
     """Processor seconds of the three solvers at fixed N as T grows; direct while it fits."""
-    curves: dict[str, list[float]] = {"T": [], "spectral": [], "cg": [], "direct": []}
+    curves: dict[str, list[float | None]] = {"T": [], "spectral": [], "cg": [], "direct": []}
     for n_labels in (size for size in (5, 10, 20, 40, 80, 160, 320) if size <= most_labels):
         toy = Toy(n_rows, n_labels)
         works: dict[str, Any] = {"spectral": toy.spectral, "cg": toy.cg}
@@ -137,8 +137,8 @@ def growth(n_rows: int, most_labels: int, repeats: int) -> dict[str, list[float]
         times = side_by_side(works, repeats)
         curves["T"].append(n_labels)
         for name in ("spectral", "cg", "direct"):
-            value = float(times[name][:, 1].min()) if name in times else float("nan")
-            curves[name].append(significant(value, 3))
+            found = significant(times[name][:, 1].min(), 3) if name in times else None
+            curves[name].append(found)
     return curves
 
 
@@ -155,14 +155,15 @@ def wide() -> dict[str, float]:
     return {"peak_mb": significant(peak, 4), "peak / 8(nT + n² + T²)": significant(peak / unit, 3)}
 
 
-def draw(curves: dict[str, list[float]], path: Path) -> None:
+def draw(curves: dict[str, list[float | None]], path: Path) -> None:
     """The growth in T as a picture."""
     from kinlearn.plots import close, subplots
 
     figure, axes = subplots(panel_size=(5.2, 3.8))
     ax = axes[0, 0]
     for name, marker in (("direct", "s"), ("cg", "^"), ("spectral", "o")):
-        ax.loglog(curves["T"], curves[name], marker=marker, label=name)
+        seconds = np.array(curves[name], dtype=np.float64)
+        ax.loglog(curves["T"], seconds, marker=marker, label=name)
     ax.set(xlabel="Labels T", ylabel="Processor seconds", title="One fit at N = 300")
     ax.legend(frameon=False)
     figure.savefig(path)

@@ -61,6 +61,21 @@ def test_data_table(benchmark, tmp_path, capsys, monkeypatch):
     assert "mean rank" in capsys.readouterr().out
 
 
+def test_calibration(benchmark, tmp_path, capsys, monkeypatch):
+    X, Y = make_rotated_labels(80, n_labels=3, n_features=4, random_state=0)
+    monkeypatch.setattr(benchmark("multilabel_data"), "load", lambda name: (X, Y))
+    out = tmp_path / "calibration.json"
+    benchmark("multilabel_calibration").main(["--sets", "emotions", "--out", str(out)])
+    assert set(json.loads(out.read_text())["cells"]["emotions/0"]) == {
+        "common",
+        "0",
+        "3",
+        "10",
+        "30",
+    }
+    assert "pull 10" in capsys.readouterr().out
+
+
 def test_neighbours_follow_the_counts(benchmark):
     X, Y = make_rotated_labels(200, n_labels=3, n_features=2, random_state=0)
     model = benchmark("_mlknn").MLkNN().fit(X[:100], Y[:100])
