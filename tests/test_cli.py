@@ -55,16 +55,19 @@ def test_quick_demo_prints_the_table_and_the_path_of_a_picture(tmp_path):
     text = plain(result.stdout)
     for word in [*METHODS, "breast cancer", "wine", "accuracy", "log-loss", "Brier", "ECE", "fit"]:
         assert word in text
-    rows = re.findall(
-        r"(0\.\d{3}|1\.000) +(\d\.\d{3}) +(\d\.\d{3}) +(\d\.\d{3}) +(\d+\.\d\d) s", text
-    )
+    row = r"(0\.\d{3}|1\.000) +(\d\.\d{3}) +(\d\.\d{3}) +(\d\.\d{3}) +(\d+\.\d\d) s"
+    single_task, multi_label = text.split("Many labels")
+    assert len(re.findall(row, multi_label)) == 3
+    rows = re.findall(row, single_task)
     figures = np.array(rows, dtype=float)
     assert figures.shape == (2 * len(METHODS), 5)
     assert (figures[:, 0] > 0.85).all()
     assert (figures[:, 1:4] < 0.5).all()
-    (picture,) = re.findall(r"^Picture: (.*)$", text, flags=re.MULTILINE)
-    assert picture == str((out / "single_task.png").resolve())
-    assert imread(picture).std() > 0.05
+    pictures = re.findall(r"^Picture: (.*)$", text, flags=re.MULTILINE)
+    names = ["single_task.png", "multi_task.png", "multi_label.png", "heterogeneous.png"]
+    assert pictures == [str((out / name).resolve()) for name in names]
+    for picture in pictures:
+        assert imread(picture).std() > 0.05
 
 
 def test_the_demo_runs_its_parts_in_order_and_prints_what_they_return(tmp_path, monkeypatch):

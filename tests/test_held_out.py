@@ -219,3 +219,20 @@ def test_the_model_of_a_single_precision_search_is_solved_in_double(rng):
         if weight > 0
     )
     np.testing.assert_allclose(model.decision_function(X), total, atol=1e-8)
+
+
+def test_the_fast_weighted_path_agrees_with_the_exact_one(rng, monkeypatch):
+    X = rng.normal(size=(150, 3))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    weights = rng.uniform(0.2, 3.0, size=150)
+    for basis in ("full", "classwise"):
+        settings = {"basis": basis, "store_cv_scores": True}
+        exact = LSPCCV(precision="double", **settings).fit(X, y, sample_weight=weights)
+        fast = LSPCCV(precision="single", **settings).fit(X, y, sample_weight=weights)
+        np.testing.assert_allclose(fast.cv_scores_, exact.cv_scores_, atol=1e-4)
+        np.testing.assert_allclose(fast.predict_proba(X), exact.predict_proba(X), atol=1e-3)
+    exact = LSPC(reg=1e-5).fit(X, y, sample_weight=weights)
+    monkeypatch.setattr("kinlearn.estimators._designs.FAST_ROWS", 100)
+    fast = LSPC(reg=1e-5).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(fast.coef_, exact.coef_, atol=1e-8)
+    np.testing.assert_allclose(fast.held_out_scores_, exact.held_out_scores_, atol=1e-6)

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import nnls
+from scipy.optimize import minimize, nnls
+from scipy.special import log_softmax
 from sklearn.metrics import accuracy_score, f1_score, log_loss, roc_auc_score
 
 from kinlearn import LSPCCV
-from kinlearn.posterior import calibrated
+from kinlearn.posterior import calibrated, fit_beta, log_loss_rows, smooth
 from kinlearn.selection.combine import stack_weights, within_se_weights
+from kinlearn.selection.refine import refined_weights
 from kinlearn.selection.scoring import weighted_auc
 from naive import one_hot
 
@@ -226,3 +228,53 @@ class TestGrid:
         X, y = noisy
         one, two = LSPCCV(n_jobs=1).fit(X, y), LSPCCV(n_jobs=2).fit(X, y)
         np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-12)
+
+
+class TestRefinement:
+    @staticmethod
+    def problem(rng, n_points=4):
+        targets = np.eye(3)[rng.integers(0, 3, size=80)]
+        spread = np.linspace(0.4, 1.5, n_points)[:, None, None]
+        scores = targets + rng.normal(size=(n_points, 80, 3)) * spread
+        weights = rng.uniform(0.5, 1.5, size=80)
+        return scores, targets, weights, stack_weights(scores, targets, weights)
+
+    def test_minimises_the_objective(self, rng):
+        scores, targets, weights, start = self.problem(rng)
+        beta = fit_beta(np.tensordot(start, scores, axes=1), targets, weights)
+        smoothed = smooth(targets, 80)
+
+        def objective(v):
+            losses = -(smoothed * log_softmax(np.tensordot(v, scores, axes=1), axis=1)).sum(axis=1)
+            return weights @ losses + 0.5 * np.square(v - beta * start).sum()
+
+        expected = minimize(
+            objective, beta * start, bounds=[(0, None)] * 4, tol=1e-12, method="L-BFGS-B"
+        ).x
+        found = refined_weights(scores, targets, weights, start, 80)
+        np.testing.assert_allclose(found, expected / expected.sum(), atol=1e-4)
+
+    def test_lowers_the_log_loss_of_the_mix(self, rng):
+        scores, targets, weights, start = self.problem(rng)
+        refined = refined_weights(scores, targets, weights, start, 80)
+
+        def loss(mix):
+            mixed = np.tensordot(mix, scores, axes=1)
+            beta = fit_beta(mixed, targets, weights)
+            return weights @ log_loss_rows(mixed, beta, smooth(targets, 80))
+
+        assert loss(refined) <= loss(start)
+
+    def test_scores_that_tell_nothing_keep_their_weights(self):
+        targets = np.eye(2)[[0, 1, 0, 1]]
+        start = np.array([0.25, 0.75])
+        same = np.zeros((2, 4, 2))
+        np.testing.assert_array_equal(refined_weights(same, targets, np.ones(4), start, 4), start)
+
+    def test_only_the_calibrated_posterior_is_refined(self, noisy):
+        X, y = noisy
+        kept = {
+            rule: LSPCCV(posterior=rule).fit(X, y).weights_ for rule in ("calibrated", "rounded")
+        }
+        assert not (kept["calibrated"] > 0)[kept["rounded"] == 0].any()
+        assert not np.allclose(kept["calibrated"], kept["rounded"])

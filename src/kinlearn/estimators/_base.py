@@ -30,6 +30,7 @@ from kinlearn.estimators._training_set import TrainingSet, make_training_set
 from kinlearn.kernels import Kernel, KernelMap, median_width, resolve_kernel
 from kinlearn.kernels.measures import Rows
 from kinlearn.posterior import fit_beta, posterior
+from kinlearn.rows import DistinctRows
 from kinlearn.selection.scoring import HeldOutRows
 from kinlearn.solvers.splits import Splits
 
@@ -52,6 +53,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     fallback: str
     basis: str
     memory_mb: float
+    limit_at_zero_reg = False  # whether reg=0 has a meaning: the minimum-norm limit
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -62,7 +64,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
 
     # -- before the solve ---------------------------------------------------------------------
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> TrainingSet:
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: Any, task: np.ndarray | None = None
+    ) -> TrainingSet:
         """Validate everything and merge rows."""
         check_model_choices(self)
         if self.basis not in ("full", "classwise"):
@@ -74,7 +78,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         _check_for_kernel(X, kernel)
         if kernel.name == "precomputed":
             check_precomputed(X, X.shape[0])
-        data = make_training_set(X, y, sample_weight, self.class_weight, type(self).__name__)
+        data = make_training_set(X, y, sample_weight, self.class_weight, type(self).__name__, task)
         warn_if_spread_differs(data.X, kernel, getattr(self, "feature_names_in_", None))
         self.classes_ = data.classes
         self.prior_ = data.prior
@@ -103,24 +107,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         """Choose the centres (at width `sigma`, where that matters) and set the problem up."""
         X, Z, weights = data.X, data.fit_targets, data.fit_weights
         classwise = self.basis == "classwise"
-        count = count_centers(self.n_centers, data.n_rows, self.centers)
-        positions: np.ndarray | None = None
-        if self.centers is not None:
-            self.centers_ = self._given_centers(X, kernel)
-        else:
-            if count is None:
-                positions = np.arange(data.n_rows)
-            else:
-                rng = check_random_state(self.random_state)
-                positions = choose_centers(
-                    X, count, self.center_selection, kernel, sigma, rng, data.rows.canonical
-                )
-            self.centers_ = take_centers(X, positions, kernel)
-            if kernel.name == "precomputed":  # columns as the user numbers them
-                self.centers_ = data.rows.first[positions]
-        self.n_centers_ = int(self.centers_.shape[0])
+        positions = self._place_centers(X, data.rows, kernel, sigma)
         features = KernelMap(kernel, self.centers_, self.memory_mb)
-        if positions is None or count is not None:
+        if positions is None or positions.size < data.n_rows:
             if not classwise:
                 return FixedDesign(features, X, Z, weights)
             if positions is None:
@@ -135,6 +124,29 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             filled = np.ones(data.n_rows) if weights is None else weights
             return WeightedDesign(features, X, Z, filled, classwise)
         return FullDesign(features, X, Z, keep=n_decompositions > 1)
+
+    def _place_centers(
+        self, X: Rows, rows: DistinctRows, kernel: Kernel, sigma: float
+    ) -> np.ndarray | None:
+        """Set ``centers_`` and return which distinct rows they are; None for given centres."""
+        n_rows = rows.n_distinct
+        count = count_centers(self.n_centers, n_rows, self.centers)
+        positions: np.ndarray | None = None
+        if self.centers is not None:
+            self.centers_ = self._given_centers(X, kernel)
+        else:
+            if count is None:
+                positions = np.arange(n_rows)
+            else:
+                rng = check_random_state(self.random_state)
+                positions = choose_centers(
+                    X, count, self.center_selection, kernel, sigma, rng, rows.canonical
+                )
+            self.centers_ = take_centers(X, positions, kernel)
+            if kernel.name == "precomputed":  # columns as the user numbers them
+                self.centers_ = rows.first[positions]
+        self.n_centers_ = int(self.centers_.shape[0])
+        return positions
 
     def _given_centers(self, X: Rows, kernel: Kernel) -> Rows:
         if kernel.name == "precomputed":

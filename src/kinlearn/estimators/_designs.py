@@ -9,7 +9,7 @@ import numpy as np
 
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.measures import Rows
-from kinlearn.solvers.cholesky import rectangular_ridge, symmetric_ridge
+from kinlearn.solvers.cholesky import ridge_solutions
 from kinlearn.solvers.fixed_centers import FixedCenterSpectrum
 from kinlearn.solvers.spectral import SymmetricSpectrum
 from kinlearn.solvers.splits import Splits
@@ -17,6 +17,8 @@ from kinlearn.solvers.weighted import WeightedSpectrum
 
 # Up to this many regs of a width, a Cholesky factorisation each is cheaper than decomposing.
 CHOLESKIES_PER_DECOMPOSITION = 10
+# Below this many rows a decomposition is too quick for single precision to matter.
+FAST_ROWS = 800
 
 
 class Spectrum(Protocol):
@@ -35,7 +37,7 @@ class Design:
     fixed_centers = False  # whether holding a row out leaves all centres in place
 
     def spectrum(self, sigma: float, single: bool = False) -> Spectrum:
-        """Decompose for one width, in single precision if that is asked for and allowed."""
+        """Decompose for one width, with the digits of single precision if that is asked for."""
         raise NotImplementedError
 
     def solve(self, sigma: float, regs: np.ndarray, mix: np.ndarray) -> np.ndarray:
@@ -44,6 +46,10 @@ class Design:
 
     def allows_single(self, reg: float) -> bool:
         """Whether single precision resolves a reg well enough to select by."""
+        return False
+
+    def calibrates_fast(self, reg: float) -> bool:
+        """Whether a single fit, too, should calibrate by the digits of single precision."""
         return False
 
 
@@ -77,7 +83,7 @@ class FullDesign(Design):
     def solve(self, sigma: float, regs: np.ndarray, mix: np.ndarray) -> np.ndarray:
         if regs.size > CHOLESKIES_PER_DECOMPOSITION:
             return self.spectrum(sigma).coefficients(regs, mix)
-        solutions = symmetric_ridge(self.gram(sigma), self.Z, self.Z.shape[0] * regs)
+        solutions = ridge_solutions(self.gram(sigma), self.Z, self.Z.shape[0] * regs)
         return np.tensordot(mix, solutions, axes=1)
 
     def allows_single(self, reg: float) -> bool:
@@ -111,18 +117,26 @@ class WeightedDesign(Design):
         for columns, members, Phi in self._parts(sigma):
             own = np.full(n, -1)
             own[members] = np.arange(members.size)
-            part = WeightedSpectrum.of(Phi, self.Z[:, columns], self.weights, own)
+            part = WeightedSpectrum.of(Phi, self.Z[:, columns], self.weights, own, fast=single)
             parts.append((columns, members, part))
         return PartedSpectrum(parts, self.Z.shape)
 
     def solve(self, sigma: float, regs: np.ndarray, mix: np.ndarray) -> np.ndarray:
         A = np.zeros(self.Z.shape)
+        ridges = self.weights.sum() * regs
         for columns, members, Phi in self._parts(sigma):
-            for reg, share in zip(regs, mix, strict=True):
-                ridge = self.weights.sum() * reg
-                solution = rectangular_ridge(Phi, self.Z[:, columns], ridge, self.weights)
-                A[members, columns] += share * solution
+            solutions = ridge_solutions(Phi, self.Z[:, columns], ridges, self.weights)
+            A[members, columns] = np.tensordot(mix, solutions, axes=1)
         return A
+
+    def calibrates_fast(self, reg: float) -> bool:
+        return self.Z.shape[0] >= FAST_ROWS and self.allows_single(reg)
+
+    def allows_single(self, reg: float) -> bool:
+        # what is single here is the number of digits: squared eigenvalues carry an error of about
+        # 1e-16 of the largest, which is at most n²
+        n = self.Z.shape[0]
+        return self.features.kernel.unit_diagonal and reg * n >= 1e-11 * n**2
 
 
 class PartedSpectrum:

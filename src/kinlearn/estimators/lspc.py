@@ -177,10 +177,14 @@ class LSPC(KernelClassifier):
         else:
             limit = MAX_HELD_OUT_ROWS if design.fixed_centers else None
             splits, pooled = make_splits("loo", data.rows, data.labels, groups, limit)
-            spectrum = design.spectrum(self.sigma_)
+            fast = design.calibrates_fast(float(self.reg))
+            spectrum = design.spectrum(self.sigma_, single=fast)
             scores = spectrum.held_out(regs, splits)[0]
             self._calibrate(data, self._held_out_rows(data, splits, pooled), splits, scores)
-            coef = spectrum.coefficients(regs)
+            if fast:
+                coef = design.solve(self.sigma_, regs, np.ones(1))
+            else:
+                coef = spectrum.coefficients(regs)
         self._keep(np.array([self.sigma_]), coef[None])
         return self
 

@@ -9,7 +9,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, KernelClassifier
 from kinlearn.estimators._checks import check_choice, check_grid
-from kinlearn.estimators._designs import Design, Spectrum
+from kinlearn.estimators._designs import FAST_ROWS, Design, Spectrum
 from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.kernels import Kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
@@ -22,8 +22,6 @@ from kinlearn.solvers.splits import Splits
 from kinlearn.threads import blas_for_rows, blas_limited, blas_threads
 
 PRECISIONS = ("auto", "double", "single")
-# Below this many rows a decomposition is too quick for single precision to matter.
-SINGLE_PRECISION_ROWS = 800
 # Decompositions kept for the refit, instead of being made again, up to this much memory.
 KEPT_SPECTRA_MB = 1024
 
@@ -51,8 +49,9 @@ class LSPCCV(KernelClassifier):
         are of the calibrated held-out posterior.
     combine : {"stack", "within_se", "best"}, default="stack"
         ``"stack"``: non-negative least squares of the targets on the held-out scores of the whole
-        grid. ``"within_se"``: the average of the points within two paired standard errors of the
-        best. ``"best"``: the best point alone.
+        grid, then, for the calibrated posterior, the weights of the points it keeps moved towards
+        the least log-loss. ``"within_se"``: the average of the points within two paired standard
+        errors of the best. ``"best"``: the best point alone.
     precision : {"auto", "double", "single"}, default="auto"
         Arithmetic of the search. ``"auto"`` searches in single precision from 800 rows on, where
         that resolves the smallest reg. The model itself is always solved in double.
@@ -210,7 +209,7 @@ class LSPCCV(KernelClassifier):
         )
         search.run()
         self._keep_search(search, scoring)
-        scores = search.combine(self.combine)
+        scores = search.combine(self.combine, refine=self.posterior == "calibrated")
         self._calibrate(data, rows, splits, scores)
         self.weights_ = search.weights
         if self.store_cv_scores:
@@ -267,7 +266,7 @@ class Widths:
         if self.precision == "double":
             return False
         allowed = self.design.allows_single(float(regs.min()))
-        return allowed and (self.precision == "single" or self.n_rows >= SINGLE_PRECISION_ROWS)
+        return allowed and (self.precision == "single" or self.n_rows >= FAST_ROWS)
 
     def _one_width(self, sigma: float, regs: np.ndarray, single: bool, which: str) -> np.ndarray:
         if self.verbose:

@@ -1,4 +1,4 @@
-"""One ridge solution by Cholesky factorisation, corrected once to undo the squaring."""
+"""Ridge solutions by Cholesky factorisation, corrected once to undo the squaring."""
 
 from __future__ import annotations
 
@@ -6,56 +6,49 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 
-def symmetric_ridge(K: np.ndarray, Z: np.ndarray, ridges: np.ndarray) -> np.ndarray:
-    """Solve ``(K² + ridge·I) A = K Z`` for a symmetric K (the full basis) and each ridge.
+def ridge_solutions(
+    Phi: np.ndarray, Z: np.ndarray, ridges: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Solve ``(Phiᵀ D Phi + ridge·I) A = Phiᵀ D Z`` for each ridge, D the weights or I.
 
-    ``K²`` squares the condition number. One step of refinement through the residual
-    ``Z - K A``, which is never squared, brings the accuracy back to that of K itself (the corrected
-    semi-normal equations of Björck).
+    ``PhiᵀDPhi`` squares the condition number. One step of refinement through the residual
+    ``Z - Phi A``, which is never squared, brings the accuracy back to that of Phi itself (the
+    corrected semi-normal equations of Björck).
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
-        Symmetric kernel matrix.
+    Phi : ndarray of shape (n, m)
+        Features; the kernel matrix itself when every row is a centre.
     Z : ndarray of shape (n, c)
         Targets.
     ridges : ndarray of shape (R,)
-        ``n·reg`` for each reg; K² is formed once for all.
+        ``Σw·reg`` for each reg; ``PhiᵀDPhi`` is formed once for all.
+    weights : ndarray of shape (n,), optional
+        Weights.
 
     Returns
     -------
-    ndarray of shape (R, n, c)
+    ndarray of shape (R, m, c)
         Coefficients A.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from kinlearn.solvers.cholesky import symmetric_ridge
-    >>> symmetric_ridge(np.eye(2), np.array([[1.0], [0.0]]), ridges=np.array([1.0]))
+    >>> from kinlearn.solvers.cholesky import ridge_solutions
+    >>> ridge_solutions(np.eye(2), np.array([[1.0], [0.0]]), ridges=np.array([1.0]))
     array([[[0.5],
             [0. ]]])
-    """
-    gram = blas.dsyrk(1.0, K.T, lower=1)
-    solutions = np.empty((len(ridges), *Z.shape))
-    for r, ridge in enumerate(ridges):
-        last = r == len(ridges) - 1
-        factor = factor_in_place(gram if last else gram.copy(order="F"), ridge)
-        solutions[r] = _corrected(factor, K, K, Z, None, ridge)
-    return solutions
-
-
-def rectangular_ridge(
-    Phi: np.ndarray, Z: np.ndarray, ridge: float, weights: np.ndarray | None = None
-) -> np.ndarray:
-    """Solve ``(Phiᵀ D Phi + ridge·I) A = Phiᵀ D Z``, D the diagonal of the weights, or I.
-
-    Corrected once, as in :func:`symmetric_ridge`.
     """
     column = None if weights is None else weights[:, None]
     scaled = Phi if column is None else np.sqrt(column) * Phi
     # the transpose of a C-ordered array is what Fortran expects, so that BLAS makes no copy
-    factor = factor_in_place(blas.dsyrk(1.0, scaled.T, lower=1), ridge)
-    return _corrected(factor, Phi, Phi.T, Z, column, ridge)
+    gram = blas.dsyrk(1.0, scaled.T, lower=1)
+    solutions = np.empty((len(ridges), Phi.shape[1], Z.shape[1]))
+    for r, ridge in enumerate(ridges):
+        last = r == len(ridges) - 1
+        factor = factor_in_place(gram if last else gram.copy(order="F"), ridge)
+        solutions[r] = _corrected(factor, Phi, Z, column, ridge)
+    return solutions
 
 
 def factor_in_place(gram: np.ndarray, ridge: float) -> np.ndarray:
@@ -79,17 +72,12 @@ def solve_factored(factor: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def _corrected(
-    factor: np.ndarray,
-    Phi: np.ndarray,
-    PhiT: np.ndarray,
-    Z: np.ndarray,
-    weights: np.ndarray | None,
-    ridge: float,
+    factor: np.ndarray, Phi: np.ndarray, Z: np.ndarray, weights: np.ndarray | None, ridge: float
 ) -> np.ndarray:
     def gradient(A: np.ndarray | None) -> np.ndarray:
         residual = Z if A is None else Z - Phi @ A
         residual = residual if weights is None else weights * residual
-        return PhiT @ residual if A is None else PhiT @ residual - ridge * A
+        return Phi.T @ residual if A is None else Phi.T @ residual - ridge * A
 
     A = solve_factored(factor, gradient(None))
     A += solve_factored(factor, gradient(A))

@@ -1,43 +1,49 @@
-"""Weighted rows, or a basis that differs from the rows: one thin singular value decomposition."""
+"""Weighted rows, or a basis that differs from the rows: one decomposition of the features."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import svd
+from scipy.linalg import blas, eigh, svd
 
 from kinlearn.solvers.splits import Splits
 
 
 @dataclass
 class WeightedSpectrum:
-    """``D½ Phi = P diag(s) Qᵀ``, for rows of which some are centres.
+    """``BᵀB = Q diag(s²) Qᵀ`` for ``B = D½ Phi``, rows of which some are centres, and ``T = B Q``.
 
     Ridge solutions ``(Phiᵀ D Phi + ρI) A = Phiᵀ D Z``, ρ = reg·Σw, are
-    ``A = Q diag(s/(s²+ρ)) Pᵀ D½ Z``.
+    ``A = Q diag(1/(s²+ρ)) Tᵀ D½ Z``.
 
     Held-out scores remove the rows and, where a row is a centre, its centre too. The solution and
     the weighted residual ``u = D½(Z - Phi A)`` solve the symmetric system
-    ``[[I, B], [Bᵀ, -ρI]] [u; A] = [D½Z; 0]``, B = D½Phi, whose inverse has the blocks
-    ``b11 = I - P(s²/d)Pᵀ``, ``b12 = P(s/d)Qᵀ``, ``b22 = -Q(1/d)Qᵀ``, d = s²+ρ. Removing rows and
-    columns J of a system takes only the J×J part of the inverse:
+    ``[[I, B], [Bᵀ, -ρI]] [u; A] = [D½Z; 0]``, whose inverse has the blocks ``b11 = I - T(1/d)Tᵀ``,
+    ``b12 = T(1/d)Qᵀ``, ``b22 = -Q(1/d)Qᵀ``, d = s²+ρ. Removing rows and columns J of a system takes
+    only the J×J part of the inverse:
     ``q_J = Z_J - D_J^(-½) [(inverse_JJ)⁻¹ [u_J; A_J]]_first``.
 
     Attributes
     ----------
-    P, s, Q : ndarrays
-        The thin decomposition.
+    T : ndarray of shape (n, k)
+        Rotated features.
+    squared : ndarray of shape (k,)
+        s².
+    Q : ndarray of shape (m, k)
+        Rotation.
     Z : ndarray of shape (n, c)
         Targets.
     weights : ndarray of shape (n,)
         Weights.
     own : ndarray of shape (n,)
         Which centre each row is, -1 for none.
+    rotated : ndarray of shape (k, c)
+        ``Tᵀ D½ Z``.
     """
 
-    P: np.ndarray
-    s: np.ndarray
+    T: np.ndarray
+    squared: np.ndarray
     Q: np.ndarray
     Z: np.ndarray
     weights: np.ndarray
@@ -46,17 +52,34 @@ class WeightedSpectrum:
 
     @classmethod
     def of(
-        cls, Phi: np.ndarray, Z: np.ndarray, weights: np.ndarray, own: np.ndarray
+        cls,
+        Phi: np.ndarray,
+        Z: np.ndarray,
+        weights: np.ndarray,
+        own: np.ndarray,
+        fast: bool = False,
     ) -> WeightedSpectrum:
-        """Decompose the weighted features."""
+        """Decompose the weighted features.
+
+        A singular value decomposition squares nothing. `fast` decomposes ``BᵀB`` instead, at a
+        third of the cost and half the digits: enough to select and to calibrate by.
+        """
         root = np.sqrt(weights)[:, None]
-        P, s, Qt = svd(root * Phi, full_matrices=False, overwrite_a=True, check_finite=False)
-        return cls(P, s, np.ascontiguousarray(Qt.T), Z, weights, own, P.T @ (root * Z))
+        B = root * Phi
+        if fast:
+            gram = blas.dsyrk(1.0, B.T, lower=1)
+            squared, Q = eigh(gram, driver="evd", overwrite_a=True, check_finite=False)
+            squared = np.maximum(squared, 0.0)
+            T = B @ Q
+        else:
+            P, s, Qt = svd(B, full_matrices=False, overwrite_a=True, check_finite=False)
+            T, squared, Q = P * s, s**2, np.ascontiguousarray(Qt.T)
+        return cls(T, squared, Q, Z, weights, own, T.T @ (root * Z))
 
     def coefficients(self, regs: np.ndarray, mix: np.ndarray | None = None) -> np.ndarray:
         """Return ``Σ_r mix_r A(reg_r)``."""
         ridges = self.weights.sum() * np.atleast_1d(regs)
-        filters = self.s[:, None] / (self.s[:, None] ** 2 + ridges)
+        filters = 1.0 / (self.squared[:, None] + ridges)
         total = filters @ (np.ones(ridges.size) if mix is None else mix)
         return self.Q @ (total[:, None] * self.rotated)
 
@@ -67,47 +90,44 @@ class WeightedSpectrum:
         of the weights that are left.
         """
         scores = np.empty((len(regs), splits.n_rows_held_out, self.Z.shape[1]))
+        if splits.leave_one_out:
+            n = self.weights.size
+            self._leave_one_out(np.asarray(regs) * self.weights.sum() * (n - 1) / n, scores)
+            return scores
         for r, reg in enumerate(regs):
-            if splits.leave_one_out:
-                n = self.weights.size
-                scores[r] = self._leave_one_out(reg * self.weights.sum() * (n - 1) / n)
-                continue
             for out, removed, tested in splits:
                 ridge = reg * np.delete(self.weights, removed).sum()
                 scores[r, out] = self._leave_block_out(ridge, removed)[tested]
         return scores
 
-    def _leave_one_out(self, ridge: float) -> np.ndarray:
-        d = self.s**2 + ridge
+    def _leave_one_out(self, ridges: np.ndarray, scores: np.ndarray) -> None:
+        inverse = 1.0 / (self.squared[:, None] + ridges)  # 1/d, one column a ridge
         root = np.sqrt(self.weights)[:, None]
-        fitted = self.s[:, None] ** 2 / d[:, None] * self.rotated
-        u = root * self.Z - self.P @ fitted
-        b11 = 1.0 - self.P**2 @ (self.s**2 / d)
-        scores = self.Z - u / b11[:, None] / root
         centers = np.flatnonzero(self.own >= 0)
-        if centers.size == 0:
-            return scores
-        P, Q = self.P[centers], self.Q[self.own[centers]]
-        b12 = (P * Q) @ (self.s / d)
-        b22 = -(Q**2) @ (1.0 / d)
-        a = Q @ ((self.s / d)[:, None] * self.rotated)
-        u, b11 = u[centers], b11[centers]
-        correction = (b22[:, None] * u - b12[:, None] * a) / (b11 * b22 - b12**2)[:, None]
-        scores[centers] = self.Z[centers] - correction / root[centers]
-        return scores
+        Q = self.Q[self.own[centers]]
+        b11 = 1.0 - self.T**2 @ inverse
+        b12 = (self.T[centers] * Q) @ inverse
+        b22 = -(Q**2) @ inverse
+        determinant = b11[centers] * b22 - b12**2
+        for r in range(ridges.size):
+            filtered = inverse[:, [r]] * self.rotated
+            u = root * self.Z - self.T @ filtered
+            scores[r] = self.Z - u / b11[:, [r]] / root
+            a = Q @ filtered
+            correction = (b22[:, [r]] * u[centers] - b12[:, [r]] * a) / determinant[:, [r]]
+            scores[r, centers] = self.Z[centers] - correction / root[centers]
 
     def _leave_block_out(self, ridge: float, removed: np.ndarray) -> np.ndarray:
-        d = self.s**2 + ridge
+        inverse = 1.0 / (self.squared + ridge)
         root = np.sqrt(self.weights[removed])[:, None]
-        P, size = self.P[removed], removed.size
+        T, size = self.T[removed], removed.size
         own = self.own[removed]
         Q = self.Q[own[own >= 0]]
         system = np.empty((size + Q.shape[0],) * 2)
-        system[:size, :size] = np.eye(size) - (P * (self.s**2 / d)) @ P.T
-        system[:size, size:] = (P * (self.s / d)) @ Q.T
+        system[:size, :size] = np.eye(size) - (T * inverse) @ T.T
+        system[:size, size:] = (T * inverse) @ Q.T
         system[size:, :size] = system[:size, size:].T
-        system[size:, size:] = -(Q / d) @ Q.T
-        right = np.empty((system.shape[0], self.Z.shape[1]))
-        right[:size] = root * self.Z[removed] - P @ ((self.s**2 / d)[:, None] * self.rotated)
-        right[size:] = Q @ ((self.s / d)[:, None] * self.rotated)
+        system[size:, size:] = -(Q * inverse) @ Q.T
+        filtered = inverse[:, None] * self.rotated
+        right = np.vstack([root * self.Z[removed] - T @ filtered, Q @ filtered])
         return self.Z[removed] - np.linalg.solve(system, right)[:size] / root

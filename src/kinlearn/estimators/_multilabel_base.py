@@ -1,0 +1,387 @@
+"""What MultiLabelLSPC and MultiLabelLSPCCV share: preparing a fit, and everything after it."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, KernelClassifier, _check_for_kernel
+from kinlearn.estimators._checks import (
+    check_model_choices,
+    check_precomputed,
+    warn_if_indefinite,
+    warn_if_large,
+    warn_if_spread_differs,
+)
+from kinlearn.estimators._label_design import LabelDesign
+from kinlearn.estimators._label_table import LabelTable, is_single_column, read_labels
+from kinlearn.estimators._label_training_set import LabelTrainingSet, make_label_training_set
+from kinlearn.estimators._training_set import encode_classes
+from kinlearn.kernels import Kernel, KernelMap
+from kinlearn.posterior import posterior
+from kinlearn.selection.folds import make_splits
+from kinlearn.selection.label_scoring import HeldOutLabels, ScoreLayout, best_f1_threshold
+from kinlearn.solvers.splits import Splits
+
+Array: TypeAlias = NDArray[np.float64]
+
+# Folds where leave-one-out has no closed form (unobserved labels, conjugate gradients).
+N_FOLDS = 5
+
+
+class MultiLabelClassifier(KernelClassifier):
+    """A classifier with a score column per label, or per class of a label."""
+
+    basis = "full"
+    similarity: Any
+    n_similar: int | None
+    threshold: float | str
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    # -- before the solve ---------------------------------------------------------------------
+
+    def _prepare_labels(self, X: Any, Y: Any, sample_weight: Any) -> LabelTrainingSet:
+        """Validate everything, read the labels and merge rows."""
+        check_model_choices(self)
+        self._check_threshold()
+        kernel = self._kernel()
+        name = type(self).__name__
+        options: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+        self.single_ = Y is None or is_single_column(Y)
+        if self.single_:
+            X, Y = validate_data(self, X, Y, **options)
+            classes, codes = encode_classes(Y, name)
+            table = LabelTable(codes[:, None], [classes], np.arange(1), False)
+        else:
+            X = validate_data(self, X, **options)
+            table = read_labels(Y)
+        _check_for_kernel(X, kernel)
+        if kernel.name == "precomputed":
+            check_precomputed(X, X.shape[0])
+        data = make_label_training_set(X, table, sample_weight, self.class_weight, name)
+        warn_if_spread_differs(data.X, kernel, getattr(self, "feature_names_in_", None))
+        self.indicator_ = table.indicator
+        if self.single_:
+            self.classes_: Any = table.classes[0]
+        else:
+            self.classes_ = np.arange(table.n_labels) if table.indicator else table.classes
+        self.label_names_ = table.names
+        self.learnt_ = np.isin(np.arange(table.n_labels), data.active)
+        self.prior_: Any = (
+            np.array([prior[1] for prior in data.priors])
+            if table.indicator
+            else (data.priors[0] if self.single_ else data.priors)
+        )
+        return data
+
+    def _check_threshold(self) -> None:
+        value = self.threshold
+        if isinstance(value, str) and value == "loo_f1":
+            return
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        if not number or not 0 < float(value) < 1:
+            raise ValueError(
+                f'threshold must be a number between 0 and 1 or "loo_f1", but {value!r} was given.'
+            )
+
+    def _label_design(
+        self, data: LabelTrainingSet, kernel: Kernel, sigma: float, n_decompositions: int
+    ) -> LabelDesign:
+        """Choose the centres, compare the labels and set the problems up."""
+        positions = self._place_centers(data.X, data.rows, kernel, sigma)
+        own = positions is not None and positions.size == data.n_rows
+        if own:
+            weighted = data.complete and data.row_weights is not None
+            warn_if_large(data.n_rows, n_decompositions, weighted)
+        problems, similarities = data.problems(self.similarity, self.n_similar)
+        self.similarity_: Any = similarities
+        if data.table.indicator:
+            self.similarity_ = np.zeros((data.table.n_labels,) * 2)
+            self.similarity_[np.ix_(data.active, data.active)] = similarities[0]
+        design = LabelDesign(
+            KernelMap(kernel, self.centers_, self.memory_mb),
+            data,
+            problems,
+            own_centers=own,
+            keep=n_decompositions > 1,
+        )
+        if own and (self.kernel == "precomputed" or callable(self.kernel)):
+            warn_if_indefinite(design.features.square_measure(data.X))
+        return design
+
+    def _splits(
+        self,
+        cv: Any,
+        data: LabelTrainingSet,
+        groups: Any,
+        *,
+        closed_form: bool,
+        max_rows: int | None = None,
+    ) -> tuple[Splits, bool]:
+        """What is held out; a few folds where leave-one-out has no closed form."""
+        codes = data.table.codes
+        # Rows of many labels have no strata: numbering them deals them out to folds in turn.
+        labels = np.arange(len(codes)) if groups is None else np.zeros(len(codes), dtype=np.intp)
+        if self.single_:
+            labels = codes[:, 0]
+        if not closed_form and isinstance(cv, str) and cv == "loo":
+            cv = min(N_FOLDS, data.n_rows if groups is None else len(np.unique(groups)))
+            if groups is None:
+                # Dealt out by their values, folds do not change when the data are shuffled.
+                fold = np.empty(data.n_rows, dtype=np.intp)
+                fold[data.rows.canonical] = np.arange(data.n_rows) % cv
+                return Splits.from_groups(fold), False
+        limit = MAX_HELD_OUT_ROWS if max_rows is None else min(max_rows, MAX_HELD_OUT_ROWS)
+        return make_splits(cv, data.rows, labels, groups, limit)
+
+    def _layout(self, data: LabelTrainingSet) -> ScoreLayout:
+        return ScoreLayout(
+            data.table.indicator, tuple(len(data.table.classes[t]) for t in data.active)
+        )
+
+    def _held_out_labels(
+        self, data: LabelTrainingSet, design: LabelDesign, splits: Splits, pooled: bool
+    ) -> HeldOutLabels:
+        """Describe the rows that held-out scores speak of."""
+        rows, layout = splits.rows, self._layout(data)
+        n_columns = sum(len(problem.columns) for problem in design.problems)
+        fit_targets = np.empty((len(rows), n_columns))
+        fit_weights = np.empty((len(rows), n_columns))
+        row_weights = data.row_weights if design.complete else None
+        for problem in design.problems:
+            fit_targets[:, problem.columns] = problem.targets[rows]
+            if problem.pair_weights is not None:
+                fit_weights[:, problem.columns] = problem.pair_weights[rows]
+            else:
+                each = 1.0 if row_weights is None else row_weights[rows][:, None]
+                fit_weights[:, problem.columns] = problem.multiplicity * each
+
+        def expand(scores: Array) -> tuple[Array, Array]:
+            known = ~np.isnan(scores).any(axis=1)
+            answers = layout.difference(scores) if layout.indicator else scores
+            if self.single_ and layout.sizes == (2,):
+                answers = scores[:, 1:] - scores[:, :1]
+            whole = np.full((data.n_rows, answers.shape[1]), np.nan)
+            whole[rows[known]] = answers[known]
+            Y = self._observed(data)
+            spread = data.rows.spread(whole)
+            return Y, (spread[:, 0] if spread.shape[1] == 1 and self.single_ else spread)
+
+        edges = np.flatnonzero(np.diff(data.label_of)) + 1
+        return HeldOutLabels(
+            layout=layout,
+            targets=np.split(data.targets[rows], edges, axis=1),
+            weights=data.weights[rows],
+            fit_targets=fit_targets,
+            fit_weights=fit_weights,
+            pair_targets=np.split(data.fit_targets[rows], edges, axis=1),
+            pair_weights=data.fit_weights[rows] / data.fit_weights.mean(),
+            n_smooth=data.n_rows,
+            starts=None if pooled else splits.starts,
+            expand=expand,
+        )
+
+    def _observed(self, data: LabelTrainingSet) -> Any:
+        """The learnt labels of the original rows, NaN where unobserved."""
+        codes = data.table.codes[:, data.active]
+        if self.single_:
+            return data.table.classes[0][codes[:, 0]]
+        columns = [data.table.classes[t][codes[:, a]] for a, t in enumerate(data.active)]
+        return np.where(codes < 0, np.nan, np.column_stack(columns).astype(np.float64))
+
+    def _calibrate_labels(
+        self, data: LabelTrainingSet, rows: HeldOutLabels, splits: Splits, scores: Array
+    ) -> None:
+        """Fit beta and thresholds on held-out scores, and keep them for the original rows."""
+        whole = np.full((data.n_rows, scores.shape[1]), np.nan)
+        whole[splits.rows] = scores
+        self.held_out_scores_ = data.rows.spread(whole)
+        if self.posterior == "calibrated":
+            self.beta_ = rows.beta(scores)
+            self.betas_[self.learnt_] = rows.betas(scores, self.beta_)
+        if self.indicator_ and isinstance(self.threshold, str):
+            proba = self._label_probabilities(rows.layout, scores)
+            for a, t in enumerate(data.active):
+                on = rows.weights[:, a] * rows.targets[a][:, 1]
+                off = rows.weights[:, a] - on
+                seen = rows.weights[:, a] > 0
+                self.thresholds_[t] = best_f1_threshold(
+                    proba[a][seen, 1], np.where(on > 0, on, 0.0)[seen], off[seen]
+                )
+
+    def _start_fit(self, data: LabelTrainingSet) -> None:
+        self.beta_ = float("nan")
+        self.betas_ = np.full(data.table.n_labels, np.nan)
+        if self.indicator_:
+            level = 0.5 if isinstance(self.threshold, str) else float(self.threshold)
+            self.thresholds_ = np.full(data.table.n_labels, level)
+
+    @property
+    def _needs_held_out(self) -> bool:
+        return self.posterior == "calibrated" or isinstance(self.threshold, str)
+
+    def _keep_labels(self, sigmas: Array, coefs: Array, data: LabelTrainingSet) -> None:
+        """Keep the model; for ``"rounded_parameters"`` the parameters of each class rounded."""
+        if self.posterior == "rounded_parameters" and self.indicator_:
+            n_labels = len(data.active)
+            d = coefs[:, :, :n_labels]
+            e = np.broadcast_to(coefs[:, :, n_labels:], d.shape)
+            on, off = np.maximum(e + d, 0.0) / 2, np.maximum(e - d, 0.0) / 2
+            self.kept_sigmas_, self.coef_ = sigmas, np.concatenate([on - off, on + off], axis=2)
+            return
+        self._keep(sigmas, coefs)
+
+    # -- after the solve ----------------------------------------------------------------------
+
+    def _fitted_layout(self) -> ScoreLayout:
+        if self.indicator_:
+            return ScoreLayout(True, (2,) * int(self.learnt_.sum()))
+        classes = [self.classes_] if self.single_ else self.classes_
+        return ScoreLayout(
+            False, tuple(len(c) for c, ok in zip(classes, self.learnt_, strict=True) if ok)
+        )
+
+    def _fallbacks(self) -> list[Array | None]:
+        """What rounding rules answer where all scores round to zero, by learnt label."""
+        if self.fallback != "prior":
+            return [None] * int(self.learnt_.sum())
+        if self.indicator_:
+            return [np.array([1.0 - p, p]) for p in self.prior_[self.learnt_]]
+        priors = [self.prior_] if self.single_ else self.prior_
+        return [p for p, ok in zip(priors, self.learnt_, strict=True) if ok]
+
+    def _label_probabilities(self, layout: ScoreLayout, scores: Array) -> list[Array]:
+        """Probabilities of every learnt label's classes."""
+        return [
+            posterior(q, self.posterior, float(beta), fallback)
+            for q, beta, fallback in zip(
+                layout.by_label(scores), self.betas_[self.learnt_], self._fallbacks(), strict=True
+            )
+        ]
+
+    def _per_label(self, learnt: list[Array], n_rows: int) -> list[Array]:
+        """Answers for all labels: those learnt, and the prior of the others."""
+        answers = iter(learnt)
+        priors = [self.prior_] if self.single_ else self.prior_
+        return [
+            next(answers) if ok else np.repeat(np.asarray(prior)[None], n_rows, axis=0)
+            for ok, prior in zip(self.learnt_, priors, strict=True)
+        ]
+
+    def decision_function(self, X: Any) -> Any:
+        """Return unrounded scores.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels), or list of ndarrays
+            Indicators: ``q_1 - q_0`` of every label. Otherwise one array per label, as
+            :class:`LSPC` returns it; for one-dimensional y that array itself.
+        """
+        scores = self._scores(X)
+        layout = self._fitted_layout()
+        if self.indicator_:
+            answer = np.repeat(2.0 * self.prior_[None] - 1.0, len(scores), axis=0)
+            answer[:, self.learnt_] = layout.difference(scores)
+            return answer
+        columns = self._per_label(layout.by_label(scores), len(scores))
+        columns = [q[:, 1] - q[:, 0] if q.shape[1] == 2 else q for q in columns]
+        return columns[0] if self.single_ else columns
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return probabilities under the chosen posterior rule.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels), or list of ndarrays
+            Indicators: P(label = 1). Otherwise one array (n_samples, classes) per label; for
+            one-dimensional y that array itself.
+        """
+        return self._probabilities(self._scores(X))
+
+    def _probabilities(self, scores: Array) -> Any:
+        layout = self._fitted_layout()
+        learnt = self._label_probabilities(layout, scores)
+        if self.indicator_:
+            answer = np.repeat(self.prior_[None], len(scores), axis=0)
+            answer[:, self.learnt_] = np.column_stack([p[:, 1] for p in learnt])
+            return answer
+        answers = self._per_label(learnt, len(scores))
+        return answers[0] if self.single_ else answers
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithm of :meth:`predict_proba`."""
+        proba = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return [np.log(p) for p in proba] if isinstance(proba, list) else np.log(proba)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return 0/1 indicators, or the class of the largest score in every label.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels), or (n_samples,) for one-dimensional y
+            Indicators are on where the probability exceeds ``thresholds_``.
+        """
+        check_is_fitted(self)
+        if self.indicator_:
+            # At ½ the sign of the scores decides, under every rule and without rounding.
+            plain = self.thresholds_ == 0.5
+            scores = self._scores(X)
+            on = self._probabilities(scores) > self.thresholds_
+            chosen = plain & self.learnt_
+            difference = self._fitted_layout().difference(scores)
+            on[:, chosen] = difference[:, chosen[self.learnt_]] > 0
+            return on.astype(np.int64)
+        scores = self._scores(X)
+        columns = self._per_label(self._fitted_layout().by_label(scores), len(scores))
+        classes = [self.classes_] if self.single_ else self.classes_
+        chosen_classes = [c[q.argmax(axis=1)] for c, q in zip(classes, columns, strict=True)]
+        return chosen_classes[0] if self.single_ else np.column_stack(chosen_classes)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows all of whose (observed) labels are predicted right.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples, n_labels) or (n_samples,)
+            True labels, NaN where unobserved.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights.
+        """
+        predicted = self.predict(X)
+        if self.single_:
+            right = np.asarray(y) == predicted
+        else:
+            table = read_labels(y)
+            truth = np.zeros(table.codes.shape)
+            for t, classes in enumerate(table.classes):
+                truth[:, t] = classes[table.codes[:, t]]
+            right = ((truth == predicted) | (table.codes < 0)).all(axis=1)
+        return float(np.average(right, weights=sample_weight))

@@ -1,0 +1,75 @@
+"""The benchmarks run, on sizes that say nothing about speed."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).parent.parent / "benchmarks"
+
+
+@pytest.fixture
+def benchmark(monkeypatch):
+    """Import a benchmark by name, the way it is run: from its own folder, without real data."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.delenv("KINLEARN_DATA", raising=False)
+    before = set(sys.modules)
+
+    def find(name):
+        return __import__(name)
+
+    yield find
+    for name in set(sys.modules) - before:
+        if Path(getattr(sys.modules[name], "__file__", None) or "").parent == FOLDER:
+            del sys.modules[name]
+
+
+def test_costs(benchmark, tmp_path, capsys):
+    out = tmp_path / "lspc.json"
+    benchmark("lspc").main(
+        ["--quick", "--sizes", "60", "--rows", "300", "--repeats", "2", "--out", str(out)]
+    )
+    stored = json.loads(out.read_text())
+    assert stored["machine"]["cores"] >= 1
+    assert set(stored["cells"]) == {"fits/60", "prediction/60", "large/300"}
+    assert all(row["seconds"] > 0 for cell in stored["cells"].values() for row in cell)
+    assert "in dsyevd" in capsys.readouterr().out
+
+
+def test_bare_scores_are_the_models(benchmark):
+    lspc = benchmark("lspc")
+    X, y = lspc.enlarged_digits(80)
+    model = lspc.LSPC().fit(X, y)
+    bare = lspc.bare_scores(X, model, block_bytes=8 * 80 * 7)
+    np.testing.assert_allclose(bare, model.decision_function(X), atol=1e-8)
+
+
+def test_choices_and_their_page(benchmark, tmp_path):
+    out, page = tmp_path / "selection.json", tmp_path / "choices.md"
+    arguments = ["--quick", "--parts", "combine", "--out", str(out), "--page", str(page)]
+    first = benchmark("selection").main(arguments)
+    assert set(first.cells) == {"combine/iris/60", "combine/wine/60"}
+    text = page.read_text()
+    assert "| stack" in text
+    assert "Not measured yet." in text
+    # a second run measures nothing again
+    assert benchmark("selection").main(arguments).cells == first.cells
+    assert page.read_text() == text
+
+
+def test_rivals_summary_is_of_ratios(benchmark):
+    rivals = benchmark("rivals")
+    cell = {"seconds": 8.0, "processor_seconds": 8.0, "log_loss": 0.2, "error": 0.1}
+    ours = {"seconds": 1.0, "processor_seconds": 2.0, "log_loss": 0.1, "error": 0.1}
+    cells = {f"{rivals.REFERENCE}/wine/0": cell, f"{rivals.OURS}/wine/0": ours}
+    rows = {row[0]: row[1:] for row in rivals.summary(cells)[1]}
+    assert rows[rivals.OURS] == ["1", "0.500", "1.000", "8.0×", "8.0×", "4.0×"]
+
+
+def test_splits_are_standardised_by_training_rows(benchmark):
+    data = benchmark("_data").split("wine", 60, seed=3)
+    np.testing.assert_allclose(data.X.mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(data.X.std(axis=0), 1.0)
+    assert set(data.y_test) <= set(data.y)
