@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kinlearn.estimators._base import KernelClassifier
-from kinlearn.estimators._checks import check_choice, check_positive
+from kinlearn.estimators._checks import check_choice, check_positive, warn_if_large
+from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.solvers.logistic import GRADIENT_TOLERANCE
 from kinlearn.solvers.logistic_path import SOLVERS, LogisticPath, PrimalSolution
@@ -167,7 +168,10 @@ class KernelLogisticRegression(LogisticClassifier):
             self.sigma_ = (
                 self._median(data, kernel) if isinstance(self.sigma, str) else float(self.sigma)
             )
-            features = self._features(data, kernel, self.sigma_)
+            positions = self._place_centers(data.X, data.rows, kernel, self.sigma_)
+            if positions is not None and positions.size == data.n_rows:
+                warn_if_large(data.n_rows, 1, weighted=False)
+            features = KernelMap(kernel, self.centers_, self.memory_mb)
             Phi = features.features(data.X, self.sigma_)
             found = self._path(Phi, data.fit_targets, data.fit_weights).solve(float(self.reg))
         self._warn_unless_converged(found)

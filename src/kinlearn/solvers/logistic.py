@@ -56,9 +56,9 @@ def newton_binary(
 ) -> LogisticSolution:
     """Newton's method in the dual: one Cholesky factorisation of ``I + H½ B H½`` a step.
 
-    With curvatures ``h_n = w_n p_n(1-p_n)/N`` and slopes ``g_n = w_n (p_n - z_n)/N`` the step solves
-    ``(B + H⁻¹) v = f - g/h`` (written so that vanishing curvatures do no harm), and is halved until
-    the objective falls.
+    With curvatures ``h_n = w_n p_n(1-p_n)/N`` and slopes ``g_n = w_n (p_n - z_n)/N`` the step
+    solves ``(B + H⁻¹) v = f - g/h`` (written so that vanishing curvatures do no harm), and is
+    halved until the objective falls.
 
     Parameters
     ----------
@@ -231,7 +231,13 @@ def lbfgs(
     # The objective's own digits end before the gradient's: restarting with fresh curvature pairs
     # gains the last ones.
     for _ in range(4):
-        options = {"maxiter": max_iter - n_iter, "maxcor": 20, "gtol": 0.0, "ftol": 0.0, "maxls": 30}
+        options = {
+            "maxiter": max_iter - n_iter,
+            "maxcor": 20,
+            "gtol": 0.0,
+            "ftol": 0.0,
+            "maxls": 30,
+        }
         stop = _StopAtGradient(problem, scaling, tol)
         found = minimize(
             objective,

@@ -1,4 +1,4 @@
-"""Logistic regression on kernel features over a path of regs, warm-started, in its cheapest form."""
+"""Logistic regression on kernel features over a path of regs, each starting from the last."""
 
 from __future__ import annotations
 
