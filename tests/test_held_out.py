@@ -236,3 +236,13 @@ def test_the_fast_weighted_path_agrees_with_the_exact_one(rng, monkeypatch):
     fast = LSPC(reg=1e-5).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(fast.coef_, exact.coef_, atol=1e-8)
     np.testing.assert_allclose(fast.held_out_scores_, exact.held_out_scores_, atol=1e-6)
+
+
+@pytest.mark.parametrize("reg", [1e-6, 1e-5, 1e-3, 1.0])
+def test_leave_one_out_of_a_single_fit_equals_the_search(reg, three_classes):
+    X, y = three_classes
+    single = LSPC(sigma=1.3, reg=reg).fit(X, y)
+    search = LSPCCV(sigmas=[1.3], regs=[reg], combine="best").fit(X, y)
+    np.testing.assert_allclose(single.held_out_scores_, search.held_out_scores_, atol=1e-8)
+    np.testing.assert_allclose(single.coef_, search.coef_, atol=1e-7 * np.abs(search.coef_).max())
+    assert single.beta_ == pytest.approx(search.beta_, rel=1e-7)

@@ -9,7 +9,7 @@ import numpy as np
 
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.measures import Rows
-from kinlearn.solvers.cholesky import ridge_solutions
+from kinlearn.solvers.cholesky import fit_with_leave_one_out, ridge_solutions
 from kinlearn.solvers.fixed_centers import FixedCenterSpectrum
 from kinlearn.solvers.spectral import SymmetricSpectrum
 from kinlearn.solvers.splits import Splits
@@ -19,6 +19,8 @@ from kinlearn.solvers.weighted import WeightedSpectrum
 CHOLESKIES_PER_DECOMPOSITION = 10
 # Below this many rows a decomposition is too quick for single precision to matter.
 FAST_ROWS = 800
+# Up to this condition, an inverse of the squared kernel matrix keeps nine digits or more.
+MAX_CONDITION = 1e7
 
 
 class Spectrum(Protocol):
@@ -48,9 +50,13 @@ class Design:
         """Whether single precision resolves a reg well enough to select by."""
         return False
 
-    def calibrates_fast(self, reg: float) -> bool:
-        """Whether a single fit, too, should calibrate by the digits of single precision."""
-        return False
+    def fit_and_hold_out(
+        self, sigma: float, reg: float, splits: Splits
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return one solution and its held-out scores, (rows, c)."""
+        regs = np.array([reg])
+        spectrum = self.spectrum(sigma)
+        return spectrum.coefficients(regs), spectrum.held_out(regs, splits)[0]
 
 
 class FullDesign(Design):
@@ -85,6 +91,15 @@ class FullDesign(Design):
             return self.spectrum(sigma).coefficients(regs, mix)
         solutions = ridge_solutions(self.gram(sigma), self.Z, self.Z.shape[0] * regs)
         return np.tensordot(mix, solutions, axes=1)
+
+    def fit_and_hold_out(
+        self, sigma: float, reg: float, splits: Splits
+    ) -> tuple[np.ndarray, np.ndarray]:
+        # K² + μ²I is as well conditioned as n/reg for kernels of diagonal one
+        well = self.features.kernel.unit_diagonal and self.Z.shape[0] <= MAX_CONDITION * reg
+        if not (splits.leave_one_out and well):
+            return super().fit_and_hold_out(sigma, reg, splits)
+        return fit_with_leave_one_out(self.gram(sigma), self.Z, reg)
 
     def allows_single(self, reg: float) -> bool:
         # eigenvalues carry an error of about 1e-6 of the largest, which is at most n here
@@ -129,8 +144,14 @@ class WeightedDesign(Design):
             A[members, columns] = np.tensordot(mix, solutions, axes=1)
         return A
 
-    def calibrates_fast(self, reg: float) -> bool:
-        return self.Z.shape[0] >= FAST_ROWS and self.allows_single(reg)
+    def fit_and_hold_out(
+        self, sigma: float, reg: float, splits: Splits
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if self.Z.shape[0] < FAST_ROWS or not self.allows_single(reg):
+            return super().fit_and_hold_out(sigma, reg, splits)
+        regs = np.array([reg])
+        scores = self.spectrum(sigma, single=True).held_out(regs, splits)[0]
+        return self.solve(sigma, regs, np.ones(1)), scores
 
     def allows_single(self, reg: float) -> bool:
         # what is single here is the number of digits: squared eigenvalues carry an error of about

@@ -36,7 +36,8 @@ class LogisticClassifier(KernelClassifier):
             not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 1
         ):
             raise ValueError(
-                f"max_iter must be a positive whole number or None, but {self.max_iter!r} was given."
+                "max_iter must be a positive whole number or None, "
+                f"but {self.max_iter!r} was given."
             )
 
     def _path(self, Phi: np.ndarray, Z: np.ndarray, weights: np.ndarray | None) -> LogisticPath:

@@ -169,22 +169,15 @@ class LSPC(KernelClassifier):
         design = self._design(data, kernel, self.sigma_, n_decompositions=1)
         self._warn_if_indefinite(data, design)
         self.beta_ = float("nan")
-        regs = np.array([float(self.reg)])
         if data.n_rows == 1:
             warn_single_row()
         if self.posterior != "calibrated" or data.n_rows == 1:
-            coef = design.solve(self.sigma_, regs, np.ones(1))
+            coef = design.solve(self.sigma_, np.array([float(self.reg)]), np.ones(1))
         else:
             limit = MAX_HELD_OUT_ROWS if design.fixed_centers else None
             splits, pooled = make_splits("loo", data.rows, data.labels, groups, limit)
-            fast = design.calibrates_fast(float(self.reg))
-            spectrum = design.spectrum(self.sigma_, single=fast)
-            scores = spectrum.held_out(regs, splits)[0]
+            coef, scores = design.fit_and_hold_out(self.sigma_, float(self.reg), splits)
             self._calibrate(data, self._held_out_rows(data, splits, pooled), splits, scores)
-            if fast:
-                coef = design.solve(self.sigma_, regs, np.ones(1))
-            else:
-                coef = spectrum.coefficients(regs)
         self._keep(np.array([self.sigma_]), coef[None])
         return self
 

@@ -10,7 +10,7 @@ SHARINGS = np.array([0.0, 0.2, 0.5, 0.8, 0.95, 0.99, 1.0])
 WIDEN_ROUNDS = 3
 WIDEN_REGS = 5
 # An edge is worth moving while the last step towards it still gained this share of the score.
-MATERIAL_GAIN = 1e-3
+MATERIAL_GAIN = 1e-2
 
 
 def default_regs(diagonal_scale: float = 1.0) -> np.ndarray:

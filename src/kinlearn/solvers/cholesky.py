@@ -51,6 +51,51 @@ def ridge_solutions(
     return solutions
 
 
+def fit_with_leave_one_out(
+    K: np.ndarray, Z: np.ndarray, reg: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return one full-basis solution and its leave-one-out scores, row and centre removed.
+
+    ``G = (K+iμI)⁻¹`` has real part ``K N`` and imaginary part ``-μN`` with ``N = (K²+μ²I)⁻¹``,
+    ``μ² = reg·(n-1)``; scores are ``z_i - Re[(GZ)_i / G_ii]``. Only diagonals are needed of them,
+    but that takes all of N: about two matrix products, where an eigendecomposition takes seven. N
+    carries errors of about ``1e-16·n/reg``.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Symmetric kernel matrix.
+    Z : ndarray of shape (n, c)
+        Targets.
+    reg : float
+        Regularisation strength.
+
+    Returns
+    -------
+    coefficients, scores : ndarrays of shape (n, c)
+        The solution for ``n·reg``, and the scores of rows held out.
+    """
+    n = K.shape[0]
+    gram = blas.dsyrk(1.0, K.T, lower=1)
+    factor = factor_in_place(gram.copy(order="F"), n * reg)
+    coefficients = _corrected(factor, K, Z, None, n * reg)
+    mu2 = (n - 1) * reg
+    factor = factor_in_place(gram, mu2)
+    real = _corrected(factor, K, Z, None, mu2)
+    imag = solve_factored(factor, Z)
+    imag *= -np.sqrt(mu2)
+    inverse, info = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    assert info == 0
+    diagonal = np.diagonal(inverse).copy()
+    # inverse holds the lower triangle, in columns; its transpose is read in memory order
+    product = np.multiply(np.triu(inverse.T), K)
+    diag_real = product.sum(axis=0) + product.sum(axis=1) - np.diagonal(product)
+    diag_imag = -np.sqrt(mu2) * diagonal
+    norm = (diag_real**2 + diag_imag**2)[:, None]
+    held_out = Z - (real * diag_real[:, None] + imag * diag_imag[:, None]) / norm
+    return coefficients, held_out
+
+
 def factor_in_place(gram: np.ndarray, ridge: float) -> np.ndarray:
     """Add `ridge` to the diagonal of a Fortran-ordered symmetric array and factor it there."""
     gram.flat[:: gram.shape[0] + 1] += ridge
