@@ -36,6 +36,7 @@ bench: $(VENV)/.bench
 
 docs: $(VENV)/.core
 	$(BIN)/python docs/figures.py
+	$(BIN)/python docs/heterogeneous_figures.py
 
 clean:
 	rm -rf $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache

@@ -2,7 +2,7 @@
 
 Every row is a ratio of two works timed in turn in this same run, BLAS threads pinned::
 
-    python benchmarks/lspc.py [--quick] [--threads 2]
+    python benchmarks/lspc.py [--quick] [--threads 2] [--parts fits prediction large]
 
 Prints a table with the target of each row and writes ``results/lspc.json``.
 """
@@ -28,6 +28,7 @@ from kinlearn import LSPC, LSPCCV
 from kinlearn.kernels import median_width, resolve_kernel
 
 Row = dict[str, Any]
+PARTS = ("fits", "prediction", "large")
 
 
 def squared_distances(X: np.ndarray, centers: np.ndarray) -> np.ndarray:
@@ -198,6 +199,8 @@ def main(arguments: list[str] | None = None) -> list[Row]:
     parser.add_argument("--repeats", type=int, help="rounds of timing")
     parser.add_argument("--sizes", type=int, nargs="+", help="numbers of training rows")
     parser.add_argument("--rows", type=int, help="rows predicted, and rows of the large fit")
+    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS)
+    parser.add_argument("--keep", action="store_true", help="keep cells measured before")
     parser.add_argument("--out", type=Path, default=RESULTS / "lspc.json")
     options = parser.parse_args(arguments)
     sizes = options.sizes or ([500] if options.quick else [1000, 2000])
@@ -207,18 +210,22 @@ def main(arguments: list[str] | None = None) -> list[Row]:
     def notify(what: str) -> None:
         print(f"... {what}", flush=True)
 
-    rows: list[Row] = []
+    results = Results(options.out, fresh=not options.keep)
+    works: dict[tuple[object, ...], Callable[[], list[Row]]] = {}
+    for n in sizes:
+        works["fits", n] = lambda n=n: timed_rows(n, repeats, notify)
+    for n in sizes:
+        works["prediction", n] = lambda n=n: prediction_rows(
+            n, n_rows, max(2, repeats // 2), notify
+        )
+    works["large", n_rows] = lambda: large_fit_row(n_rows, notify)
     with threadpool_limits(options.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        facts = machine_facts()
-        for n in sizes:
-            rows += timed_rows(n, repeats, notify)
-        for n in sizes:
-            rows += prediction_rows(n, n_rows, max(2, repeats // 2), notify)
-        rows += large_fit_row(n_rows, notify)
-    results = Results(options.out, fresh=True)
-    results.content = {"rows": rows}
-    results.save(machine=facts, threads=options.threads, repeats=repeats)
+        results.save(machine=machine_facts(), threads=options.threads, repeats=repeats)
+        for key, work in works.items():
+            if key[0] in options.parts:
+                results.cell(key, work)
+    rows = [row for cell in results.cells.values() for row in cell]
     print(show(rows))
     return rows
 

@@ -9,7 +9,9 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.multiclass import OneVsRestClassifier
 
-from kinlearn import LSPCCV, MultiLabelLSPCCV
+from kinlearn import LSPCCV, MultiLabelLSPCCV, MultiTaskLSPCCV
+from kinlearn.cli.parts.multi_task import draw as draw_tasks
+from kinlearn.cli.parts.multi_task import sample
 from kinlearn.datasets import (
     gaussian_mixture_toy_posterior,
     make_gaussian_mixture_toy,
@@ -94,6 +96,13 @@ def rotated_labels(n_seeds: int = 5) -> Path:
     return _save(figure, "rotated_labels.png")
 
 
+def related_tasks() -> Path:
+    """Generated related tasks, one of them reversed: who gains from sharing, and who is alike."""
+    train, test = sample(n_tasks=9, n_labelled=30, seed=0)
+    model = MultiTaskLSPCCV().fit(train.X, train.y, task=train.task)
+    return draw_tasks(model, test, IMAGES / "multitask.png")
+
+
 def _save(figure: object, name: str) -> Path:
     IMAGES.mkdir(exist_ok=True)
     path = IMAGES / name
@@ -102,5 +111,5 @@ def _save(figure: object, name: str) -> Path:
 
 
 if __name__ == "__main__":
-    for draw in (posterior_rules, digits, rotated_labels):
+    for draw in (posterior_rules, digits, related_tasks, rotated_labels):
         print(draw().relative_to(Path(__file__).parent.parent))

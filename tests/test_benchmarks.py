@@ -33,7 +33,8 @@ def test_costs(benchmark, tmp_path, capsys):
     )
     stored = json.loads(out.read_text())
     assert stored["machine"]["cores"] >= 1
-    assert all(row["seconds"] > 0 for row in stored["rows"])
+    assert set(stored["cells"]) == {"fits/60", "prediction/60", "large/300"}
+    assert all(row["seconds"] > 0 for cell in stored["cells"].values() for row in cell)
     assert "in dsyevd" in capsys.readouterr().out
 
 

@@ -64,8 +64,8 @@ def test_quick_demo_prints_the_table_and_the_path_of_a_picture(tmp_path):
     assert (figures[:, 0] > 0.85).all()
     assert (figures[:, 1:4] < 0.5).all()
     pictures = re.findall(r"^Picture: (.*)$", text, flags=re.MULTILINE)
-    assert str((out / "single_task.png").resolve()) in pictures
-    assert str((out / "multi_label.png").resolve()) in pictures
+    names = ["single_task.png", "multi_task.png", "multi_label.png", "heterogeneous.png"]
+    assert pictures == [str((out / name).resolve()) for name in names]
     for picture in pictures:
         assert imread(picture).std() > 0.05
 

@@ -53,6 +53,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     fallback: str
     basis: str
     memory_mb: float
+    limit_at_zero_reg = False  # whether reg=0 has a meaning: the minimum-norm limit
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -63,7 +64,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
 
     # -- before the solve ---------------------------------------------------------------------
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> TrainingSet:
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: Any, task: np.ndarray | None = None
+    ) -> TrainingSet:
         """Validate everything and merge rows."""
         check_model_choices(self)
         if self.basis not in ("full", "classwise"):
@@ -75,7 +78,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         _check_for_kernel(X, kernel)
         if kernel.name == "precomputed":
             check_precomputed(X, X.shape[0])
-        data = make_training_set(X, y, sample_weight, self.class_weight, type(self).__name__)
+        data = make_training_set(X, y, sample_weight, self.class_weight, type(self).__name__, task)
         warn_if_spread_differs(data.X, kernel, getattr(self, "feature_names_in_", None))
         self.classes_ = data.classes
         self.prior_ = data.prior

@@ -55,7 +55,7 @@ def check_model_choices(estimator: Any) -> None:
                 f'sigma must be a positive number or "median", but {sigma!r} was given.'
             )
         check_positive("sigma", sigma)
-    if hasattr(estimator, "reg"):
+    if hasattr(estimator, "reg") and not (estimator.reg == 0 and estimator.limit_at_zero_reg):
         check_positive("reg", estimator.reg)
 
 

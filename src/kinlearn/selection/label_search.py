@@ -65,15 +65,15 @@ class LabelGridSearch(GridSearch):
             weights,
             self.best,
         )
-        used = np.flatnonzero(self.weights)
-        if refine and rule == "stack" and used.size > 1:
-            self._refine(used)
-        return self._mixed_scores()
+        if refine and rule == "stack":
+            self.weights = self._refined(self.weights)
+        return self.mixed_scores(self.weights)
 
-    def _refine(self, used: np.ndarray) -> None:
-        rows = self.label_rows
+    def _refined(self, weights: np.ndarray) -> np.ndarray:
+        """Weigh the points anew, by the log-loss over all observed pairs."""
+        rows, used = self.label_rows, self._refinable(weights)
         if len(set(rows.layout.sizes)) > 1:
-            return  # labels of differing classes have no common softmax to weigh by
+            return weights  # labels of differing classes have no common softmax to weigh by
         by_point = [rows.layout.by_label(self.scores[p].astype(np.float64)) for p in used]
         seen = [np.flatnonzero(weights > 0) for weights in rows.pair_weights.T]
         pairs = np.stack(
@@ -83,12 +83,12 @@ class LabelGridSearch(GridSearch):
             ]
         )
         targets = np.concatenate([z[here] for z, here in zip(rows.pair_targets, seen, strict=True)])
-        weights = np.concatenate(
+        shares = np.concatenate(
             [w[here] for w, here in zip(rows.pair_weights.T, seen, strict=True)]
         )
-        self.weights[used] = refined_weights(
-            pairs, targets, weights, self.weights[used], rows.n_smooth
-        )
+        out = np.zeros_like(weights)
+        out[used] = refined_weights(pairs, targets, shares, weights[used], rows.n_smooth)
+        return out
 
     def kept_points(self) -> list[tuple[float, list[tuple[float, float]], np.ndarray]]:
         """Return (sigma, its (reg, sharing) points, their weights) for all widths in the mix."""

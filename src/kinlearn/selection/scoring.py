@@ -38,6 +38,11 @@ class HeldOutRows:
         Where each fold begins; None to score all rows together (leave-one-out).
     expand : callable
         Gives (labels of original rows, scores for them) to a user's own criterion.
+    task : ndarray of shape (R,), optional
+        Task number of each row.
+    average : {"pooled", "tasks"}
+        Whether rows of all tasks are scored together, or each task's on their own, with the mean
+        over tasks as the score.
     """
 
     targets: np.ndarray
@@ -47,6 +52,8 @@ class HeldOutRows:
     n_smooth: int
     starts: np.ndarray | None
     expand: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+    task: np.ndarray | None = None
+    average: str = "pooled"
 
     def parts(self) -> list[slice]:
         """Return the slices of rows scored together."""
@@ -96,11 +103,11 @@ def score_grid(
         by_row = row_scores(scores, rows, scoring)
         weights = rows.fit_weights if scoring == "squared_error" else rows.weights
         values = np.stack(
-            [by_row[:, part] @ weights[part] / weights[part].sum() for part in parts], axis=1
+            [by_row[:, part] @ _shares(weights[part], rows, part) for part in parts], axis=1
         )
         return values, by_row
     values = np.array(
-        [[_score_part(point, rows, part, scoring) for part in parts] for point in scores]
+        [[_score_by_task(point, rows, part, scoring) for part in parts] for point in scores]
     )
     return values, None
 
@@ -129,7 +136,47 @@ def _brier_rows(proba: np.ndarray, targets: np.ndarray) -> np.ndarray:
     return np.square(proba).sum(axis=1) - 2 * (proba * targets).sum(axis=1) + 1.0
 
 
-def _score_part(point: np.ndarray, rows: HeldOutRows, part: slice, scoring: Any) -> float:
+def _shares(weights: np.ndarray, rows: HeldOutRows, part: slice) -> np.ndarray:
+    """Weights that add up to one; with an average over tasks, every task has an equal share."""
+    if rows.task is not None and rows.average == "tasks":
+        totals = np.bincount(rows.task[part], weights=weights)
+        weights = weights / totals[rows.task[part]]
+    return weights / weights.sum()
+
+
+def _score_by_task(point: np.ndarray, rows: HeldOutRows, part: slice, scoring: Any) -> float:
+    """The score of a part, or its mean over the tasks for which it is defined.
+
+    Pairs of an AUC are then pairs inside a task. Where no task holds both classes, all rows of the
+    part are scored together, as mt-lspc does in its section 4.2.
+    """
+    if rows.task is not None and rows.average == "tasks":
+        values = task_scores(point, rows, scoring, part)
+        if not np.isnan(values).all():
+            return float(np.nanmean(values))
+    return _score_part(point, rows, part, scoring)
+
+
+def task_scores(
+    point: np.ndarray, rows: HeldOutRows, scoring: Any, part: slice | None = None
+) -> np.ndarray:
+    """Return the score of each task's rows, NaN where it is not defined or there are no rows."""
+    assert rows.task is not None
+    chosen = np.arange(rows.task.size)[slice(None) if part is None else part]
+    task = rows.task[chosen]
+    values = np.full(int(rows.task.max()) + 1, np.nan)
+    by_row = row_scores(point[None], rows, scoring)[0] if scoring in ROW_WISE else None
+    weights = rows.fit_weights if scoring == "squared_error" else rows.weights
+    for t in np.unique(task):
+        own = chosen[task == t]
+        if by_row is not None:
+            values[t] = by_row[own] @ weights[own] / weights[own].sum()
+        elif scoring == "roc_auc" or np.unique(rows.targets[own].argmax(axis=1)).size > 1:
+            values[t] = _score_part(point, rows, own, scoring)
+    return values
+
+
+def _score_part(point: np.ndarray, rows: HeldOutRows, part: Any, scoring: Any) -> float:
     scores, targets, weights = point[part], rows.targets[part], rows.weights[part]
     if scoring == "roc_auc":
         return _roc_auc(scores, targets, weights)

@@ -23,6 +23,8 @@ from kinlearn.selection.refine import refined_weights
 from kinlearn.selection.scoring import HeldOutRows, row_scores, score_grid
 
 Point = dict[str, float]
+# All points are weighed anew up to this many held-out values; beyond it, those stacking kept.
+REFINED_VALUES = 20_000_000
 
 
 class GridSearch:
@@ -33,7 +35,8 @@ class GridSearch:
     axes : dict of str to ndarray
         Sorted values of each parameter; the last varies fastest.
     growing : dict of str to bool
-        Which axes may be widened when the optimum sits on their edge; others warn.
+        Which axes are widened when the optimum sits on their edge (True) or warn of it (False); an
+        axis that is not named has natural ends.
     evaluate : callable
         Takes a dict of values per axis and returns held-out scores of all their combinations,
         shape (P, R, c), the last axis fastest.
@@ -41,6 +44,9 @@ class GridSearch:
         What the scores speak of.
     scoring : str or callable
         The criterion.
+    vote : str, optional
+        An axis of whose values each has one vote under ``"within_se"``: its best point. Else the
+        many points of a mediocre region outvote the few of a good one.
     """
 
     def __init__(
@@ -50,10 +56,11 @@ class GridSearch:
         evaluate: Callable[[dict[str, np.ndarray]], np.ndarray],
         rows: HeldOutRows,
         scoring: Any,
+        vote: str | None = None,
     ) -> None:
         self.axes = {name: np.asarray(values, dtype=np.float64) for name, values in axes.items()}
         self.growing, self.evaluate = growing, evaluate
-        self.rows, self.scoring = rows, scoring
+        self.rows, self.scoring, self.vote = rows, scoring, vote
         self.seconds = 0.0
 
     @property
@@ -79,8 +86,7 @@ class GridSearch:
                 break
         self.seconds = time.perf_counter() - start
         for name in self.axes:
-            # an axis that is not mentioned has natural ends, where an optimum may well sit
-            if not self.growing.get(name, True) and (side := self._edge(name)) != 0:
+            if self.growing.get(name) is False and (side := self._edge(name)) != 0:
                 warnings.warn(edge_advice(name, self.axes[name], side), UserWarning, stacklevel=4)
 
     def _edge(self, name: str) -> int:
@@ -140,41 +146,71 @@ class GridSearch:
     def combine(self, rule: str, refine: bool = False) -> np.ndarray:
         """Choose the weights of the points and return the mix's held-out scores, (R, c).
 
-        With `refine`, the points that stacking keeps are weighed anew by log-loss.
+        With `refine`, stacking's weights are moved towards the least log-loss.
         """
+        self.weights = self.mix(rule)
+        if refine and rule == "stack":
+            self.weights = self._refined(self.weights)
+        return self.mixed_scores(self.weights)
+
+    def _refinable(self, weights: np.ndarray) -> np.ndarray:
+        """Return which points are weighed anew: all, or those with weight in a large search."""
+        large = self.scores.size > REFINED_VALUES
+        return np.flatnonzero(weights) if large else np.arange(weights.size)
+
+    def _refined(self, weights: np.ndarray) -> np.ndarray:
+        used = self._refinable(weights)
+        out = np.zeros_like(weights)
+        out[used] = refined_weights(
+            self.scores[used].astype(np.float64, copy=False),
+            self.rows.fit_targets,
+            self.rows.fit_weights,
+            weights[used],
+            self.rows.n_smooth,
+        )
+        return out
+
+    def mix(self, rule: str, chosen: np.ndarray | None = None) -> np.ndarray:
+        """Return the weights of the points under a rule, of the `chosen` ones only if given."""
+        candidates = np.arange(len(self.mean_scores))
+        if chosen is not None:
+            candidates = candidates[chosen]
+        if rule == "within_se" and self.vote is not None:
+            candidates = self._best_of_each(self.vote, candidates)
         by_row, row_weights = self.by_row, self.rows.weights
         if by_row is None or self.scoring == "squared_error":
             row_weights = self.rows.fit_weights
-        if by_row is None and rule == "within_se":
-            by_row = row_scores(self.scores, self.rows, "squared_error")
-        self.weights = combination_weights(
+        everything = candidates.size == len(self.mean_scores)
+        scores = self.scores if everything else self.scores[candidates]
+        if by_row is not None:
+            by_row = by_row if everything else by_row[candidates]
+        elif rule == "within_se":
+            by_row = row_scores(scores, self.rows, "squared_error")
+        weights = np.zeros(len(self.mean_scores))
+        weights[candidates] = combination_weights(
             rule,
-            self.scores,
+            scores,
             self.rows.fit_targets,
             self.rows.fit_weights,
             np.empty((0, 0)) if by_row is None else by_row,
             row_weights,
-            self.best,
+            int(np.nanargmax(self.mean_scores[candidates])),
         )
-        used = np.flatnonzero(self.weights)
-        if refine and rule == "stack" and used.size > 1:
-            self._refine(used)
-        return self._mixed_scores()
+        return weights
 
-    def _refine(self, used: np.ndarray) -> None:
-        self.weights[used] = refined_weights(
-            self.scores[used].astype(np.float64, copy=False),
-            self.rows.fit_targets,
-            self.rows.fit_weights,
-            self.weights[used],
-            self.rows.n_smooth,
-        )
+    def _best_of_each(self, name: str, candidates: np.ndarray) -> np.ndarray:
+        """Return the best candidate for each value of an axis."""
+        axis = list(self.axes).index(name)
+        value = np.unravel_index(candidates, self.shape)[axis]
+        merit = np.where(np.isnan(self.mean_scores), -np.inf, self.mean_scores)[candidates]
+        order = np.lexsort((-merit, value))
+        return np.sort(candidates[order[np.unique(value[order], return_index=True)[1]]])
 
-    def _mixed_scores(self) -> np.ndarray:
-        used = np.flatnonzero(self.weights)
+    def mixed_scores(self, weights: np.ndarray) -> np.ndarray:
+        """Return the held-out scores of a mix, (R, c)."""
         mixed = np.zeros(self.scores.shape[1:])
-        for point in used:
-            mixed += self.weights[point] * self.scores[point]
+        for point in np.flatnonzero(weights):
+            mixed += weights[point] * self.scores[point]
         return mixed
 
     def kept(self, name: str) -> list[tuple[float, np.ndarray, np.ndarray]]:

@@ -6,9 +6,11 @@ its tables and pictures for ``demo`` to print.
 """
 
 from kinlearn.cli.parts.base import Part, PartResult
+from kinlearn.cli.parts.heterogeneous import heterogeneous
 from kinlearn.cli.parts.multi_label import multi_label
+from kinlearn.cli.parts.multi_task import multi_task
 from kinlearn.cli.parts.single_task import single_task
 
-PARTS: tuple[Part, ...] = (single_task, multi_label)
+PARTS: tuple[Part, ...] = (single_task, multi_task, multi_label, heterogeneous)
 
 __all__ = ["PARTS", "Part", "PartResult"]

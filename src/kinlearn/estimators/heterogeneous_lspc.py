@@ -1,0 +1,257 @@
+"""Probabilities over tasks whose features differ."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_random_state
+
+from kinlearn.estimators._common_model import SeparateModels, SharedModel, knows_tasks
+from kinlearn.estimators._discriminant import check_choice, check_count
+from kinlearn.estimators._heterogeneous import PerTask, Task, validate_tasks
+from kinlearn.estimators._reduction import fresh_reducer
+from kinlearn.estimators.lspc_cv import LSPCCV
+from kinlearn.posterior import calibrated, fit_beta
+
+ROWS_TO_HOLD_OUT = 5  # of the median class, from which on calibration by cross-fitting pays
+
+
+class HeterogeneousLSPC(PerTask, BaseEstimator):
+    """Least-squares probabilistic classification in the common space of heterogeneous tasks.
+
+    p(y | x, task i) = softmax over the classes of task i of beta_i q_y(U_i^T x),
+
+    with U_i from MTDA (Eq. 3 of Zhang and Yeung 2011) or another reduction, and q the scores of
+    LSPC in the common space. The reduction has seen the labels of the training rows, so scores held
+    out in the common space alone are too good: from five rows a class on, beta_i is fitted on rows
+    that were held out of *both*, the reduction and the classifier.
+
+    Parameters
+    ----------
+    reducer : estimator, default=None
+        :class:`MTDA`, :class:`AggregateLDA`, or any scikit-learn transformer, which is then fitted
+        on every task on its own (``RatioTraceLDA()``). None: MTDA with ``shrinkage="auto"`` and as
+        many dimensions as the largest task has classes, minus one.
+    estimator : classifier, default=None
+        None: :class:`LSPCCV`, one per task. An estimator whose ``fit`` takes ``task=``, such as
+        ``MultiTaskLSPCCV()`` or ``PooledTasks(LSPCCV())``, gets the rows of all tasks at once,
+        after the tasks were turned, shifted and scaled such that the means of their common classes
+        meet.
+    cv : int, "auto" or None, default="auto"
+        Folds for the calibration over reduction and classifier. None: keep the probabilities of the
+        estimator as they are. "auto": 5 if the median class has at least five rows; with fewer,
+        holding a row out hurts its class so much that the calibration turns timid, and None did
+        better.
+    random_state : int, RandomState or None, default=None
+        For the folds.
+
+    Attributes
+    ----------
+    reducer_ : estimator
+        The fitted reduction.
+    estimators_ : list or dict of estimators, or estimator
+        The fitted classifiers; a single one if it knows tasks.
+    beta_ : list or dict of float, or None
+    classes_ : list or dict of ndarray
+    tasks_ : list
+    n_features_in_, feature_names_ : list or dict
+
+    Examples
+    --------
+    >>> from kinlearn import HeterogeneousLSPC
+    >>> from kinlearn.datasets import make_heterogeneous_tasks
+    >>> Xs, ys = make_heterogeneous_tasks(n_features=(5, 30), n_classes=(2, 3), random_state=0)
+    >>> model = HeterogeneousLSPC(random_state=0).fit(Xs, ys)
+    >>> model.predict_proba(Xs[1][:4], task=1).shape
+    (4, 3)
+    """
+
+    def __init__(
+        self,
+        *,
+        reducer: Any = None,
+        estimator: Any = None,
+        cv: int | str | None = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.reducer = reducer
+        self.estimator = estimator
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(self, Xs: Any, ys: Any) -> Self:
+        """Fit the reduction, the classifier in the common space, and the calibration.
+
+        Parameters
+        ----------
+        Xs : list or dict of array-like of shape (n_i, d_i)
+        ys : list or dict of array-like of shape (n_i,)
+
+        Returns
+        -------
+        HeterogeneousLSPC
+            The fitted estimator itself.
+        """
+        estimator = LSPCCV() if self.estimator is None else self.estimator
+        tasks = validate_tasks(self, Xs, ys)
+        n_folds = self._count_folds(tasks)
+        if n_folds is not None and not hasattr(estimator, "decision_function"):
+            raise TypeError(
+                f"{type(estimator).__name__} has no decision_function to calibrate; set cv=None to "
+                "use its own probabilities."
+            )
+        self._remember(tasks, named=isinstance(Xs, Mapping))
+        everything = [np.ones(len(task.X), dtype=bool) for task in tasks]
+        self.reducer_, self._model = self._fit_rows(tasks, everything, estimator)
+        self.beta_ = None
+        if n_folds is not None:
+            self.beta_ = self._by_task(self._cross_fit(tasks, n_folds, estimator))
+        if isinstance(self._model, SharedModel):
+            self.estimators_ = self._model.model
+        else:
+            self.estimators_ = self._by_task(self._model.models)
+        return self
+
+    def _count_folds(self, tasks: Sequence[Task]) -> int | None:
+        if self.cv is None:
+            return None
+        if isinstance(self.cv, str):
+            check_choice("cv", self.cv, ("auto",))
+            sizes = np.concatenate([np.bincount(task.codes) for task in tasks])
+            return 5 if np.median(sizes) >= ROWS_TO_HOLD_OUT else None
+        return check_count("cv", self.cv, minimum=2)
+
+    def _fit_rows(
+        self, tasks: Sequence[Task], masks: Sequence[NDArray[np.bool_]], estimator: Any
+    ) -> tuple[Any, SeparateModels | SharedModel]:
+        """Reduction and classifier on some rows of every task."""
+        arrays = self._by_task([task.X[mask] for task, mask in zip(tasks, masks, strict=True)])
+        labels = [task.classes[task.codes[mask]] for task, mask in zip(tasks, masks, strict=True)]
+        reducer = fresh_reducer(self.reducer, list(tasks))
+        embedded = reducer.fit_transform(arrays, self._by_task(labels))
+        Zs = [np.asarray(embedded[key]) for key in self.tasks_]
+        kind = SharedModel if knows_tasks(estimator) else SeparateModels
+        return reducer, kind(estimator, Zs, labels)
+
+    def _cross_fit(self, tasks: Sequence[Task], n_folds: int, estimator: Any) -> list[float]:
+        """beta of every task from scores of rows that neither reduction nor classifier saw."""
+        rng = check_random_state(self.random_state)
+        folds = [_spread_folds(task.codes, n_folds, rng) for task in tasks]
+        scores = [np.full((len(task.X), task.classes.size), np.nan) for task in tasks]
+        for fold in range(n_folds):
+            held = [of_task == fold for of_task in folds]
+            if not any(mask.any() for mask in held):
+                continue
+            with warnings.catch_warnings():
+                # What the full fit has warned of, or what only the smaller folds run into.
+                warnings.filterwarnings("ignore", message=".*capped at", category=UserWarning)
+                reducer, model = self._fit_rows(tasks, [~mask for mask in held], estimator)
+            for i, (task, mask) in enumerate(zip(tasks, held, strict=True)):
+                if mask.any():
+                    Z = np.asarray(reducer.transform(task.X[mask], task=task.key))
+                    scores[i][mask] = model.scores(Z, i)
+        betas = []
+        for task, held_out in zip(tasks, scores, strict=True):
+            known = ~np.isnan(held_out[:, 0])
+            targets = np.eye(task.classes.size)[task.codes[known]]
+            betas.append(float(fit_beta(held_out[known], targets)))
+        return betas
+
+    def _embed(self, X: Any, task: Any) -> tuple[Any, int, NDArray[np.float64]]:
+        task = self._find_task(task)
+        rows = self.reducer_.transform(self._check_rows(X, task), task=task)
+        return task, self.tasks_.index(task), np.asarray(rows)
+
+    def decision_function(self, X: Any, *, task: Any = None) -> NDArray[np.float64]:
+        """Unrounded scores of rows of one task.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d_i)
+        task : position or key of the task, default=None
+            May be left out when only one task was fitted.
+
+        Returns
+        -------
+        ndarray of shape (n, number of classes of the task), or (n,) for two classes
+            For two classes the score of the second minus that of the first.
+        """
+        _, position, Z = self._embed(X, task)
+        scores = self._model.scores(Z, position)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict_proba(self, X: Any, *, task: Any = None) -> NDArray[np.float64]:
+        """Class probabilities of rows of one task.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d_i)
+        task : position or key of the task, default=None
+
+        Returns
+        -------
+        ndarray of shape (n, number of classes of the task)
+            Columns in the order of ``classes_[task]``.
+        """
+        task, position, Z = self._embed(X, task)
+        if self.beta_ is None:
+            return self._model.probabilities(Z, position)
+        return calibrated(self._model.scores(Z, position), self.beta_[task])
+
+    def predict(self, X: Any, *, task: Any = None) -> NDArray[Any]:
+        """The class of largest score.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d_i)
+        task : position or key of the task, default=None
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        task, position, Z = self._embed(X, task)
+        if self.beta_ is None:
+            best = self._model.probabilities(Z, position).argmax(axis=1)
+        else:
+            best = self._model.scores(Z, position).argmax(axis=1)
+        return self.classes_[task][best]
+
+    def score(self, X: Any, y: Any, *, task: Any = None, sample_weight: Any = None) -> float:
+        """Accuracy on rows of one task.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d_i)
+        y : array-like of shape (n,)
+        task : position or key of the task, default=None
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        float
+        """
+        return float(accuracy_score(y, self.predict(X, task=task), sample_weight=sample_weight))
+
+
+def _spread_folds(
+    codes: NDArray[np.intp], n_folds: int, rng: np.random.RandomState
+) -> NDArray[np.intp]:
+    """Fold of every row, -1 for rows that are never held out.
+
+    Classes begin at different folds, so that with two rows a class a fold takes one row from some
+    classes only and the scatter within the others remains. A class of one row always stays: without
+    it the class would be unknown.
+    """
+    folds = np.full(len(codes), -1, dtype=np.intp)
+    for k in range(int(codes.max()) + 1):
+        rows = rng.permutation(np.flatnonzero(codes == k))
+        if len(rows) > 1:
+            folds[rows] = (np.arange(len(rows)) + k) % n_folds
+    return folds

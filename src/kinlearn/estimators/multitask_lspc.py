@@ -1,0 +1,251 @@
+"""MultiTaskLSPC: many related tasks from one linear solve, whose cost is that of one task."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from kinlearn.estimators._add_task import AddsTasks
+from kinlearn.estimators._training_set import check_groups
+from kinlearn.estimators.lspc import LSPC, warn_single_row
+from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
+from kinlearn.selection.folds import make_splits
+
+ONE_TASK_PARAMETERS = (
+    "kernel",
+    "n_centers",
+    "centers",
+    "center_selection",
+    "posterior",
+    "fallback",
+    "class_weight",
+    "degree",
+    "coef0",
+    "memory_mb",
+    "random_state",
+)
+
+
+class MultiTaskLSPC(AddsTasks):
+    """Least-squares probabilistic classifier for many related tasks.
+
+    Minimises, for each class with targets z, over the parameters θ_t of T tasks::
+
+        1/(2N) Σ_n (θ_{t_n}ᵀ phi(x_n) - z_n)² + reg/(2T) Σ_t ||θ_t||²
+            + γ/(4T²) Σ_tt' W_tt' ||θ_t - θ_t'||²,      γ = reg·sharing/(1 - sharing)
+
+    which for W = 1 is Eq. 4 of [1]_ in other variables (see :meth:`from_paper`), solved in the dual
+    (Lemma 1 there): one N×N system whatever the number of tasks. Without ``task`` it is
+    :class:`LSPC`.
+
+    Parameters
+    ----------
+    sharing : float in [0, 1], default=0.5
+        How much tasks speak for each other. 0: every task for itself (on common centres); 1: one
+        model for all tasks (for each connected component of the similarity).
+    similarity : "uniform", array of shape (T, T), DataFrame or dict, default="uniform"
+        W, symmetric and non-negative; the diagonal is ignored. An array follows the sorted ids, a
+        DataFrame its labels, a dict is ``{(id, id): weight}`` or ``{id: {id: weight}}``.
+    unseen : {"shared", "error"}, default="shared"
+        A task never seen is answered by the shared part β_0, or refused. For W = 1, β_0 is
+        ``sharing`` times the mean of the θ_t; else what a task without samples, tied to all others
+        by the mean weight, would get.
+    task_column : str or int, optional
+        Name or position of the column of X that holds the task ids and is not a feature. For
+        places that metadata routing does not reach, such as ``cross_val_predict``.
+    reg : float, default=1e-3
+        Strength of the regularisation. 0 is the minimum-norm limit.
+    kernel, sigma, n_centers, centers, center_selection, posterior, fallback, class_weight, \
+degree, coef0, memory_mb, random_state
+        As in :class:`LSPC`. Centres are the distinct rows of all tasks, or chosen from these. One
+        beta calibrates all tasks.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes of all tasks.
+    tasks_ : ndarray of shape (T,) or None
+        Task ids, sorted where they can be; None when fitted without any.
+    task_classes_ : dict
+        The classes each task has seen.
+    coef_ : ndarray of shape (1, T, n_centers_, n_classes)
+        θ_t of all tasks.
+    shared_coef_ : ndarray of shape (1, n_centers_, n_classes)
+        β_0.
+    similarity_ : ndarray of shape (T, T)
+        W in the order of ``tasks_``.
+    sigma_, beta_, centers_, n_centers_, prior_, held_out_scores_, n_features_in_, feature_names_in_
+        As in :class:`LSPC`.
+
+    References
+    ----------
+    .. [1] Simm, Sugiyama, Kato (2011). Computationally efficient multi-task learning with
+       least-squares probabilistic classifiers. IPSJ Trans. CVA 3.
+
+    Examples
+    --------
+    >>> from kinlearn import MultiTaskLSPC
+    >>> from kinlearn.datasets import make_related_tasks
+    >>> X, y, task = make_related_tasks(n_tasks=5, random_state=0)
+    >>> model = MultiTaskLSPC(sharing=0.8).fit(X, y, task=task)
+    >>> model.predict_proba(X[:2], task=task[:2]).shape
+    (2, 2)
+    >>> model.decision_function(X[:1], task=[99]) == model.shared_score(X[:1])
+    array([ True])
+    """
+
+    def __init__(
+        self,
+        *,
+        sharing: float = 0.5,
+        similarity: Any = "uniform",
+        unseen: str = "shared",
+        task_column: str | int | None = None,
+        kernel: Any = "rbf",
+        sigma: float | str = "median",
+        reg: float = 1e-3,
+        n_centers: int | str | None = "auto",
+        centers: Any = None,
+        center_selection: str = "kmeans++",
+        posterior: str = "calibrated",
+        fallback: str = "uniform",
+        class_weight: Any = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        memory_mb: float = DEFAULT_MEMORY_MB,
+        random_state: Any = None,
+    ) -> None:
+        self.sharing = sharing
+        self.similarity = similarity
+        self.unseen = unseen
+        self.task_column = task_column
+        self.kernel = kernel
+        self.sigma = sigma
+        self.reg = reg
+        self.n_centers = n_centers
+        self.centers = centers
+        self.center_selection = center_selection
+        self.posterior = posterior
+        self.fallback = fallback
+        self.class_weight = class_weight
+        self.degree = degree
+        self.coef0 = coef0
+        self.memory_mb = memory_mb
+        self.random_state = random_state
+
+    @classmethod
+    def from_paper(cls, lambda_: float, gamma: float, **params: Any) -> MultiTaskLSPC:
+        """Make the estimator from λ and γ of Eq. 4 of mt-lspc.
+
+        There λ penalises the common part β_0 and γ/T the individual parts, so that
+        ``sharing = γ/(λ+γ)`` and ``reg = λ·sharing``. γ = 0 is the paper's limit without
+        regularisation: the minimum-norm solution of each task. An infinite γ leaves one model for
+        all tasks, an infinite λ leaves separate ones.
+
+        The paper's kernel is exp(-||x-x'||²/σ²): its σ is √2 times the ``sigma`` here.
+
+        Examples
+        --------
+        >>> from kinlearn import MultiTaskLSPC
+        >>> model = MultiTaskLSPC.from_paper(0.3, 0.1)
+        >>> round(model.sharing, 3), round(model.reg, 3)
+        (0.25, 0.075)
+        """
+        if not lambda_ > 0.0:
+            raise ValueError(f"lambda_ must be positive, but {lambda_!r} was given.")
+        if not gamma >= 0.0:
+            raise ValueError(f"gamma must not be negative, but {gamma!r} was given.")
+        if np.isinf(lambda_) and np.isinf(gamma):
+            raise ValueError("lambda_ and gamma are both infinite; at most one of them may be.")
+        if np.isinf(gamma):
+            return cls(sharing=1.0, reg=float(lambda_), **params)
+        if np.isinf(lambda_):
+            return cls(sharing=0.0, reg=float(gamma), **params)
+        sharing = gamma / (lambda_ + gamma)
+        return cls(sharing=float(sharing), reg=float(lambda_ * sharing), **params)
+
+    def fit(
+        self, X: Any, y: Any, task: Any = None, sample_weight: Any = None, groups: Any = None
+    ) -> MultiTaskLSPC:
+        """Fit all tasks together.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR matrix of shape (n_samples, n_features)
+            Training rows of all tasks.
+        y : array-like of shape (n_samples,)
+            Class labels of any type. A task may lack classes.
+        task : array-like of shape (n_samples,), optional
+            Task ids: strings, integers or other hashables. Left out, there is one task.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights; a weight of 2 is the same as the row twice.
+        groups : array-like of shape (n_samples,), optional
+            Rows of one group are held out together when calibrating.
+
+        Returns
+        -------
+        MultiTaskLSPC
+            The fitted model.
+        """
+        sharing = check_sharing(self.sharing)
+        X, index = self._read_tasks(X, task, sample_weight)
+        if self.reg != 0 and (index is None or len(self.similarity_) == 1):
+            return self._fit_one_task(X, y, sample_weight, groups)
+        data = self._prepare(X, y, sample_weight, index)
+        if index is None:
+            index = np.zeros(len(data.labels), dtype=np.intp)
+        self._remember_classes(index, data.labels)
+        groups = check_groups(groups, data.labels.size)
+        kernel = self._kernel()
+        self.sigma_ = (
+            self._median(data, kernel) if isinstance(self.sigma, str) else float(self.sigma)
+        )
+        design = self._set_up(data, kernel, self.sigma_, index)
+        reg = float(self.reg)
+        self.beta_ = float("nan")
+        if self.posterior == "calibrated" and data.n_rows == 1:
+            warn_single_row()
+        elif self.posterior == "calibrated":
+            splits, pooled = make_splits("loo", data.rows, data.labels, groups)
+            if splits.leave_one_out:
+                scores = design.leave_one_out(self.sigma_, sharing, reg)
+            else:
+                found = design.spectrum(self.sigma_, sharing)
+                regs = np.array([reg])
+                scores = design.held_out(found, self.sigma_, sharing, regs, splits)[0]
+            self._calibrate(data, self._held_out_rows(data, splits, pooled), splits, scores)
+        duals = design.solve(self.sigma_, sharing, reg)
+        coef, shared = design.parameters(self.sigma_, sharing, duals)
+        self._keep_point(self.sigma_, coef[None], shared[None], data.weights.sum())
+        return self
+
+    def _keep_point(self, sigma: float, coef: Any, shared: Any, weight: float) -> None:
+        mix = {
+            "sigmas": np.array([sigma]),
+            "sharings": np.array([float(self.sharing)]),
+            "regs": np.array([float(self.reg)]),
+            "weights": np.ones(1),
+            "shared_coef": shared,
+        }
+        self.weight_per_task_ = float(weight) / coef.shape[1]
+        self._keep_tasks(np.array([sigma]), coef, shared, mix)
+
+    def _fit_one_task(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> MultiTaskLSPC:
+        names = (*ONE_TASK_PARAMETERS, "sigma", "reg")
+        single = LSPC(**{name: getattr(self, name) for name in names})
+        self._take_over(single.fit(X, y, sample_weight=sample_weight, groups=groups), self.sharing)
+        labels = np.searchsorted(self.classes_, np.asarray(y).ravel())
+        self._remember_classes(None, labels)
+        weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=float)
+        total = float(np.broadcast_to(weights, labels.shape).sum())
+        self._keep_point(self.sigma_, self.coef_, self.shared_coef_, total)
+        return self
+
+
+def check_sharing(sharing: Any, name: str = "sharing") -> float:
+    """Return a number in [0, 1], or say what was given instead."""
+    if isinstance(sharing, bool) or not isinstance(sharing, Real) or not 0 <= float(sharing) <= 1:
+        raise ValueError(f"{name} must lie between 0 and 1, but {sharing!r} was given.")
+    return float(sharing)

@@ -1,0 +1,87 @@
+"""One classifier for all tasks together: the single-task, combined baseline (STC) of mt-lspc."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
+
+from kinlearn.estimators.task_wrapper import TaskWrapper, fit_weighted, inner_has
+from kinlearn.tasks import find_tasks, number_tasks, refuse_unseen
+
+
+class PooledTasks(TaskWrapper):
+    """Fit any classifier on the samples of all tasks as if they were one (STC of mt-lspc).
+
+    Parameters
+    ----------
+    estimator : classifier
+        Fitted once, on all samples.
+    unseen : {"pooled", "error"}
+        A task without training samples is answered like any other, or refused.
+    task_column : str or int, optional
+        Name or position of the column of X that holds the task ids; it is not a feature.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Classes of all tasks.
+    tasks_ : ndarray or None
+        Task ids; None when fitted without any.
+    estimator_ : classifier
+        The fitted classifier.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from kinlearn import PooledTasks
+    >>> from kinlearn.datasets import make_related_tasks
+    >>> X, y, task = make_related_tasks(n_tasks=3, random_state=0)
+    >>> model = PooledTasks(LogisticRegression()).fit(X, y, task=task)
+    >>> model.predict_proba(X[:2], task=task[:2]).shape
+    (2, 2)
+    """
+
+    def __init__(
+        self, estimator: Any, *, unseen: str = "pooled", task_column: str | int | None = None
+    ) -> None:
+        self.estimator = estimator
+        self.unseen = unseen
+        self.task_column = task_column
+
+    def fit(self, X: Any, y: Any, task: Any = None, sample_weight: Any = None) -> PooledTasks:
+        """Fit the estimator on all samples; task ids are checked and remembered, not used."""
+        if self.unseen not in ("pooled", "error"):
+            raise ValueError(f"unseen must be 'pooled' or 'error', got {self.unseen!r}.")
+        X, y, ids, sample_weight = self._read_training(X, y, task, sample_weight)
+        self.tasks_ = None if ids is None else number_tasks(ids)[0]
+        self.estimator_ = fit_weighted(clone(self.estimator), X, y, sample_weight)
+        return self
+
+    def predict(self, X: Any, task: Any = None) -> NDArray:
+        """Predicted class of each sample."""
+        prediction: NDArray = self._apply(X, task, "predict")
+        return prediction
+
+    @available_if(inner_has("predict_proba"))
+    def predict_proba(self, X: Any, task: Any = None) -> NDArray[np.float64]:
+        """Probabilities, one column per class."""
+        proba: NDArray[np.float64] = self._apply(X, task, "predict_proba")
+        return proba
+
+    @available_if(inner_has("decision_function"))
+    def decision_function(self, X: Any, task: Any = None) -> NDArray[np.float64]:
+        """Scores of the pooled model."""
+        scores: NDArray[np.float64] = self._apply(X, task, "decision_function")
+        return scores
+
+    def _apply(self, X: Any, task: Any, method: str) -> Any:
+        X, ids = self._read_new(X, task, method)
+        if ids is not None and self.tasks_ is not None:
+            index = find_tasks(ids, self.tasks_)
+            if self.unseen == "error":
+                refuse_unseen(index, ids, self.tasks_)
+        return getattr(self.estimator_, method)(X)
