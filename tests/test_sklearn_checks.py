@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kinlearn import LSPC, LSPCCV, MultiTaskLSPC, MultiTaskLSPCCV
+from kinlearn import LSPC, LSPCCV, KernelLogisticRegression, MultiTaskLSPC, MultiTaskLSPCCV
 
 ESTIMATORS = [
     LSPC(),
@@ -14,6 +14,8 @@ ESTIMATORS = [
     LSPCCV(),
     LSPCCV(cv=3, combine="within_se"),
     LSPCCV(combine="best", scoring="log_loss"),
+    KernelLogisticRegression(),
+    KernelLogisticRegression(solver="lbfgs"),
     MultiTaskLSPC(),
     MultiTaskLSPCCV(),
 ]

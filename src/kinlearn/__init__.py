@@ -3,6 +3,7 @@
 from kinlearn.estimators.aggregate_lda import AggregateLDA
 from kinlearn.estimators.heterogeneous_lspc import HeterogeneousLSPC
 from kinlearn.estimators.independent_tasks import IndependentTasks
+from kinlearn.estimators.kernel_logistic_regression import KernelLogisticRegression
 from kinlearn.estimators.lspc import LSPC
 from kinlearn.estimators.lspc_cv import LSPCCV
 from kinlearn.estimators.mtda import MTDA
@@ -24,6 +25,7 @@ __all__ = [
     "AggregateLDA",
     "HeterogeneousLSPC",
     "IndependentTasks",
+    "KernelLogisticRegression",
     "MTDAClassifier",
     "MultiLabelLSPC",
     "MultiLabelLSPCCV",
