@@ -139,8 +139,10 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
                 positions = np.arange(n_rows)
             else:
                 rng = check_random_state(self.random_state)
+                # kernel values have a column for every row the user passed, distinct or not
+                drawn = X[:, rows.first] if kernel.name == "precomputed" else X
                 positions = choose_centers(
-                    X, count, self.center_selection, kernel, sigma, rng, rows.canonical
+                    drawn, count, self.center_selection, kernel, sigma, rng, rows.canonical
                 )
             self.centers_ = take_centers(X, positions, kernel)
             if kernel.name == "precomputed":  # columns as the user numbers them

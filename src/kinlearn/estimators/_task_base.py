@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
     _check_sample_weight,
     _num_samples,
@@ -16,13 +16,11 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from kinlearn.centers import choose_centers, take_centers
 from kinlearn.estimators._base import KernelClassifier, _check_for_kernel
 from kinlearn.estimators._checks import (
     _physical_gigabytes,
     _seconds_per_product,
     check_choice,
-    count_centers,
 )
 from kinlearn.estimators._task_design import TaskDesign
 from kinlearn.estimators._task_similarity import resolve_similarity
@@ -85,34 +83,13 @@ class TaskClassifier(KernelClassifier):
         warn_if_large(data.n_rows, n_decompositions)
         row_task = task[data.rows.first]
         distinct = find_distinct_rows(data.X)
+        as_passed = replace(distinct, first=data.rows.first[distinct.first])
+        positions = self._place_centers(data.X[distinct.first], as_passed, kernel, sigma)
         own = None
-        if self.centers is not None:
-            count_centers(self.n_centers, distinct.n_distinct, self.centers)
-            self.centers_ = self._given_centers(data.X, kernel)
-        else:
-            positions = distinct.first
-            count = count_centers(self.n_centers, distinct.n_distinct, None)
-            if count is None:
-                # A row seen in other tasks, too, stays a centre when it is held out of one.
-                alone = np.bincount(distinct.member)[distinct.member] == 1
-                own = np.where(alone, distinct.member, -1)
-            else:
-                rng = check_random_state(self.random_state)
-                candidates = data.X[distinct.first]
-                chosen = choose_centers(
-                    candidates,
-                    count,
-                    self.center_selection,
-                    kernel,
-                    sigma,
-                    rng,
-                    distinct.canonical,
-                )
-                positions = distinct.first[chosen]
-            self.centers_ = take_centers(data.X, positions, kernel)
-            if kernel.name == "precomputed":  # columns as the user numbers them
-                self.centers_ = data.rows.first[positions]
-        self.n_centers_ = int(self.centers_.shape[0])
+        if positions is not None and positions.size == distinct.n_distinct:
+            # A row seen in other tasks, too, stays a centre when it is held out of one.
+            alone = np.bincount(distinct.member)[distinct.member] == 1
+            own = np.where(alone, distinct.member, -1)
         features = KernelMap(kernel, self.centers_, self.memory_mb)
         return TaskDesign.of(
             features, data.X, data.fit_targets, data.fit_weights, row_task, self.similarity_, own
