@@ -246,3 +246,35 @@ def test_leave_one_out_of_a_single_fit_equals_the_search(reg, three_classes):
     np.testing.assert_allclose(single.held_out_scores_, search.held_out_scores_, atol=1e-8)
     np.testing.assert_allclose(single.coef_, search.coef_, atol=1e-7 * np.abs(search.coef_).max())
     assert single.beta_ == pytest.approx(search.beta_, rel=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore:The best")
+@pytest.mark.parametrize("cv", ["loo", 5, "groups"])
+def test_few_rows_of_another_weight(cv, three_classes):
+    X, y = three_classes
+    weights = np.full(60, 0.7)
+    weights[[3, 30, 41]] = [1.4, 0.2, 2.1]
+    groups = np.arange(60) % 12 if cv == "groups" else None
+    model = search(cv="loo" if cv == "groups" else cv)
+    model.fit(X, y, sample_weight=weights, groups=groups)
+    blocks, ridge_of = list(np.arange(60)[:, None]), convention
+    if cv == 5:
+        blocks, ridge_of = [test for _, test in StratifiedKFold(5).split(X, y)], None
+    elif cv == "groups":
+        blocks, ridge_of = [np.flatnonzero(groups == g) for g in range(12)], None
+    expected = expected_scores(X, y, blocks, weights, ridge_of)
+    found = np.empty_like(expected)
+    found[:, model.cv_rows_] = model.cv_scores_
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+    single = LSPC(sigma=0.8, reg=1e-3).fit(X, y, sample_weight=weights)
+    A = naive_ridge(naive_kernel("rbf", X, X, 0.8), one_hot(y), 1e-3 * weights.sum(), weights)
+    np.testing.assert_allclose(single.coef_[0], A, atol=1e-8 * np.abs(A).max())
+
+
+def test_few_weights_in_single_precision(rng):
+    X = rng.normal(size=(150, 3))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    X, y = np.vstack([X, X[:4]]), np.r_[y, y[:4]]
+    exact, fast = (LSPCCV(precision=p).fit(X, y) for p in ("double", "single"))
+    assert (fast.sigma_, fast.reg_) == pytest.approx((exact.sigma_, exact.reg_))
+    np.testing.assert_allclose(fast.predict_proba(X), exact.predict_proba(X), atol=2e-3)

@@ -10,6 +10,7 @@ import numpy as np
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.measures import Rows
 from kinlearn.solvers.cholesky import fit_with_leave_one_out, ridge_solutions
+from kinlearn.solvers.few_weights import FewWeightsSpectrum
 from kinlearn.solvers.fixed_centers import FixedCenterSpectrum
 from kinlearn.solvers.spectral import SymmetricSpectrum
 from kinlearn.solvers.splits import Splits
@@ -21,6 +22,8 @@ CHOLESKIES_PER_DECOMPOSITION = 10
 FAST_ROWS = 800
 # Up to this condition, an inverse of the squared kernel matrix keeps nine digits or more.
 MAX_CONDITION = 1e7
+# Up to this share of rows of another weight, correcting for them beats a weighted decomposition.
+FEW_WEIGHTS = 0.05
 
 
 class Spectrum(Protocol):
@@ -102,9 +105,13 @@ class FullDesign(Design):
         return fit_with_leave_one_out(self.gram(sigma), self.Z, reg)
 
     def allows_single(self, reg: float) -> bool:
-        # eigenvalues carry an error of about 1e-6 of the largest, which is at most n here
-        n = self.Z.shape[0]
-        return self.features.kernel.unit_diagonal and np.sqrt(reg * n) >= 2e-6 * n
+        return single_resolves(self.features, reg, self.Z.shape[0])
+
+
+def single_resolves(features: KernelMap, reg: float, n: int) -> bool:
+    """Whether a single-precision spectrum of the kernel matrix resolves a reg."""
+    # eigenvalues carry an error of about 1e-6 of the largest, which is at most n here
+    return features.kernel.unit_diagonal and np.sqrt(reg * n) >= 2e-6 * n
 
 
 class WeightedDesign(Design):
@@ -116,6 +123,12 @@ class WeightedDesign(Design):
         self.features, self.Z, self.weights, self.classwise = features, Z, weights, classwise
         self.measure = features.square_measure(X)
 
+        # merging a few duplicates leaves all weights equal but those few
+        values, counts = np.unique(weights, return_counts=True)
+        self.common = float(values[counts.argmax()])
+        self.odd = np.flatnonzero(weights != self.common)
+        self.few = not classwise and self.odd.size <= FEW_WEIGHTS * weights.size
+
     def _parts(self, sigma: float) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Yield (columns of the targets, centres used, features of those centres)."""
         K = self.features.kernel.profile(self.measure, sigma, np.empty_like(self.measure))
@@ -126,8 +139,13 @@ class WeightedDesign(Design):
             members = np.flatnonzero(self.Z[:, y] > 0)
             yield slice(y, y + 1), members, K[:, members]
 
-    def spectrum(self, sigma: float, single: bool = False) -> PartedSpectrum:
+    def spectrum(self, sigma: float, single: bool = False) -> Spectrum:
         n = self.Z.shape[0]
+        if self.few:
+            dtype = np.float32 if single else np.float64
+            K = self.features.kernel.profile(self.measure, sigma, np.empty_like(self.measure))
+            base = SymmetricSpectrum.of(K, self.Z, dtype)
+            return FewWeightsSpectrum(base, self.weights / self.common, self.odd)
         parts = []
         for columns, members, Phi in self._parts(sigma):
             own = np.full(n, -1)
@@ -154,9 +172,11 @@ class WeightedDesign(Design):
         return self.solve(sigma, regs, np.ones(1)), scores
 
     def allows_single(self, reg: float) -> bool:
+        n = self.Z.shape[0]
+        if self.few:
+            return single_resolves(self.features, reg, n)
         # what is single here is the number of digits: squared eigenvalues carry an error of about
         # 1e-16 of the largest, which is at most n²
-        n = self.Z.shape[0]
         return self.features.kernel.unit_diagonal and reg * n >= 1e-11 * n**2
 
 
