@@ -5,6 +5,9 @@ import pytest
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, TimeSeriesSplit
 
 from kinlearn import LSPC, LSPCCV
+from kinlearn.solvers.few_weights import FewWeightsSpectrum
+from kinlearn.solvers.spectral import SymmetricSpectrum
+from kinlearn.solvers.splits import Splits
 from naive import held_out_by_refitting, naive_kernel, naive_ridge, one_hot
 
 SIGMAS, REGS = [0.8, 1.9], [1e-6, 1e-3, 0.3]
@@ -278,3 +281,21 @@ def test_few_weights_in_single_precision(rng):
     exact, fast = (LSPCCV(precision=p).fit(X, y) for p in ("double", "single"))
     assert (fast.sigma_, fast.reg_) == pytest.approx((exact.sigma_, exact.reg_))
     np.testing.assert_allclose(fast.predict_proba(X), exact.predict_proba(X), atol=2e-3)
+
+
+@pytest.mark.parametrize("held", ["loo", "blocks"])
+@pytest.mark.parametrize("few_weights", [False, True])
+def test_a_wide_kernel_is_searched_in_its_range(held, few_weights, rng):
+    X = rng.normal(size=(200, 1))
+    Z = one_hot(X[:, 0] > 0.3)
+    K = naive_kernel("rbf", X, X, 3.0)
+    exact, narrow = SymmetricSpectrum.of(K.copy(), Z), SymmetricSpectrum.to_select(K.copy(), Z)
+    assert narrow.U.shape[1] < 30
+    if few_weights:
+        weights = np.r_[np.full(3, 2.0), np.ones(197)]
+        exact, narrow = (FewWeightsSpectrum(s, weights, np.arange(3)) for s in (exact, narrow))
+    splits = Splits.one_out(200) if held == "loo" else Splits.from_groups(np.arange(200) % 40)
+    regs = np.array([1e-6, 1e-3, 0.1])
+    np.testing.assert_allclose(
+        narrow.held_out(regs, splits), exact.held_out(regs, splits), atol=2e-3
+    )

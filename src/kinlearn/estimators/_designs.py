@@ -49,9 +49,9 @@ class Design:
         """Return a mix of solutions over regs for a width that is not decomposed."""
         return self.spectrum(sigma).coefficients(regs, mix)
 
-    def allows_single(self, reg: float) -> bool:
-        """Whether single precision resolves a reg well enough to select by."""
-        return False
+    def least_single_reg(self) -> float:
+        """Return the smallest reg that single precision resolves well enough to select by."""
+        return float("inf")
 
     def fit_and_hold_out(
         self, sigma: float, reg: float, splits: Splits
@@ -87,7 +87,7 @@ class FullDesign(Design):
         if self._single is None:
             self._single = self.measure.astype(np.float32)
         K = self.features.kernel.profile(self._single, sigma, np.empty_like(self._single))
-        return SymmetricSpectrum.of(K, self.Z, np.float32)
+        return SymmetricSpectrum.to_select(K, self.Z)
 
     def solve(self, sigma: float, regs: np.ndarray, mix: np.ndarray) -> np.ndarray:
         if regs.size > CHOLESKIES_PER_DECOMPOSITION:
@@ -104,14 +104,15 @@ class FullDesign(Design):
             return super().fit_and_hold_out(sigma, reg, splits)
         return fit_with_leave_one_out(self.gram(sigma), self.Z, reg)
 
-    def allows_single(self, reg: float) -> bool:
-        return single_resolves(self.features, reg, self.Z.shape[0])
+    def least_single_reg(self) -> float:
+        return least_single_reg(self.features, self.Z.shape[0])
 
 
-def single_resolves(features: KernelMap, reg: float, n: int) -> bool:
-    """Whether a single-precision spectrum of the kernel matrix resolves a reg."""
-    # eigenvalues carry an error of about 1e-6 of the largest, which is at most n here
-    return features.kernel.unit_diagonal and np.sqrt(reg * n) >= 2e-6 * n
+def least_single_reg(features: KernelMap, n: int) -> float:
+    """Return the smallest reg that a single-precision spectrum of a kernel matrix resolves."""
+    # eigenvalues carry an error of about 1e-6 of the largest, which is at most n here, and must
+    # stay below √(reg·n)
+    return 4e-12 * n if features.kernel.unit_diagonal else float("inf")
 
 
 class WeightedDesign(Design):
@@ -142,9 +143,9 @@ class WeightedDesign(Design):
     def spectrum(self, sigma: float, single: bool = False) -> Spectrum:
         n = self.Z.shape[0]
         if self.few:
-            dtype = np.float32 if single else np.float64
             K = self.features.kernel.profile(self.measure, sigma, np.empty_like(self.measure))
-            base = SymmetricSpectrum.of(K, self.Z, dtype)
+            decompose = SymmetricSpectrum.to_select if single else SymmetricSpectrum.of
+            base = decompose(K, self.Z)
             return FewWeightsSpectrum(base, self.weights / self.common, self.odd)
         parts = []
         for columns, members, Phi in self._parts(sigma):
@@ -165,19 +166,19 @@ class WeightedDesign(Design):
     def fit_and_hold_out(
         self, sigma: float, reg: float, splits: Splits
     ) -> tuple[np.ndarray, np.ndarray]:
-        if self.Z.shape[0] < FAST_ROWS or not self.allows_single(reg):
+        if self.Z.shape[0] < FAST_ROWS or reg < self.least_single_reg():
             return super().fit_and_hold_out(sigma, reg, splits)
         regs = np.array([reg])
         scores = self.spectrum(sigma, single=True).held_out(regs, splits)[0]
         return self.solve(sigma, regs, np.ones(1)), scores
 
-    def allows_single(self, reg: float) -> bool:
+    def least_single_reg(self) -> float:
         n = self.Z.shape[0]
         if self.few:
-            return single_resolves(self.features, reg, n)
+            return least_single_reg(self.features, n)
         # what is single here is the number of digits: squared eigenvalues carry an error of about
         # 1e-16 of the largest, which is at most n²
-        return self.features.kernel.unit_diagonal and reg * n >= 1e-11 * n**2
+        return 1e-11 * n if self.features.kernel.unit_diagonal else float("inf")
 
 
 class PartedSpectrum:

@@ -206,6 +206,7 @@ class LSPCCV(KernelClassifier):
             evaluate=widths.evaluate,
             rows=rows,
             scoring=scoring,
+            lowest={"reg": widths.least_reg(regs)},
         )
         search.run()
         self._keep_search(search, scoring)
@@ -265,8 +266,12 @@ class Widths:
     def _single(self, regs: np.ndarray) -> bool:
         if self.precision == "double":
             return False
-        allowed = self.design.allows_single(float(regs.min()))
+        allowed = float(regs.min()) >= self.design.least_single_reg()
         return allowed and (self.precision == "single" or self.n_rows >= FAST_ROWS)
+
+    def least_reg(self, regs: np.ndarray) -> float:
+        """Return how far down a search over `regs` may go without starting anew in double."""
+        return self.design.least_single_reg() if self._single(regs) else 0.0
 
     def _one_width(self, sigma: float, regs: np.ndarray, single: bool, which: str) -> np.ndarray:
         if self.verbose:

@@ -47,6 +47,8 @@ class GridSearch:
     vote : str, optional
         An axis of whose values each has one vote under ``"within_se"``: its best point. Else the
         many points of a mediocre region outvote the few of a good one.
+    lowest : dict of str to float, optional
+        Values below which an axis is not widened.
     """
 
     def __init__(
@@ -57,10 +59,12 @@ class GridSearch:
         rows: HeldOutRows,
         scoring: Any,
         vote: str | None = None,
+        lowest: dict[str, float] | None = None,
     ) -> None:
         self.axes = {name: np.asarray(values, dtype=np.float64) for name, values in axes.items()}
         self.growing, self.evaluate = growing, evaluate
         self.rows, self.scoring, self.vote = rows, scoring, vote
+        self.lowest = lowest or {}
         self.seconds = 0.0
 
     @property
@@ -114,6 +118,9 @@ class GridSearch:
             return False
         values = self.axes[name]
         more = widen(values, side, WIDEN_REGS if name == "reg" else 1)
+        more = more[more >= self.lowest.get(name, 0.0)]
+        if more.size == 0:
+            return False
         axis = list(self.axes).index(name)
         fresh = self.evaluate({**self.axes, name: more})
         old_shape, rest = self.shape, self.scores.shape[1:]

@@ -66,7 +66,8 @@ class FewWeightsSpectrum:
     def _leave_one_out(self, ridge: float, squared: np.ndarray) -> np.ndarray:
         found = self._corrected(ridge)
         filters = np.column_stack([found.residual, found.smoother, -found.inverse])
-        b11, b12, b22 = (squared @ filters).T
+        beyond = np.array([1.0, 0.0, -1.0 / ridge])
+        b11, b12, b22 = self.base.diagonals(squared, filters, beyond).T
         b11 = b11 - found.change(found.C1, found.C1)
         b12 = b12 - found.change(found.C1, found.C2)
         b22 = b22 - found.change(found.C2, found.C2)
@@ -75,11 +76,11 @@ class FewWeightsSpectrum:
 
     def _leave_block_out(self, ridge: float, removed: np.ndarray) -> np.ndarray:
         found, size = self._corrected(ridge), removed.size
-        U = self.base.U[removed]
-        cross = (U * found.smoother) @ U.T
-        system = np.block(
-            [[(U * found.residual) @ U.T, cross], [cross, -(U * found.inverse) @ U.T]]
-        )
+        base = self.base
+        cross = base.columns(found.smoother, 0.0, removed)[removed]
+        first = base.columns(found.residual, 1.0, removed)[removed]
+        last = base.columns(found.inverse, 1.0 / ridge, removed)[removed]
+        system = np.block([[first, cross], [cross, -last]])
         C = np.vstack([found.C1[removed], found.C2[removed]])
         system -= C @ found.inner @ C.T
         right = np.vstack([found.u[removed], found.A[removed]])
@@ -105,11 +106,8 @@ class Corrected:
     ) -> Corrected:
         inverse = (1.0 / (base.s.astype(np.float64) ** 2 + ridge)).astype(base.s.dtype)
         residual, smoother = base.s.dtype.type(ridge) * inverse, base.s * inverse
-        U_S = base.U[odd].T
-        C1 = base.U @ (residual[:, None] * U_S)
-        C2 = base.U @ (smoother[:, None] * U_S)
-        u = base.U @ (residual[:, None] * base.rotated)
-        A = base.U @ (smoother[:, None] * base.rotated)
+        C1, C2 = base.columns(residual, 1.0, odd), base.columns(smoother, 0.0, odd)
+        u, A = base.apply(residual, 1.0), base.apply(smoother, 0.0)
         # (Δ⁻¹ + S)⁻¹ = Δ(I + SΔ)⁻¹, which bears weights close to one
         delta = (1.0 / odd_weights - 1.0).astype(base.s.dtype)
         inner = delta[:, None] * np.linalg.solve(
