@@ -70,9 +70,9 @@ class LabelGridSearch(GridSearch):
         return self.mixed_scores(self.weights)
 
     def _refined(self, weights: np.ndarray) -> np.ndarray:
-        """Weigh the points anew, by the log-loss over all observed pairs."""
-        rows, used = self.label_rows, self._refinable(weights)
-        if len(set(rows.layout.sizes)) > 1:
+        """Weigh the points stacking kept anew, by the log-loss over all observed pairs."""
+        rows, used = self.label_rows, np.flatnonzero(weights)
+        if len(set(rows.layout.sizes)) > 1 or used.size < 2:
             return weights  # labels of differing classes have no common softmax to weigh by
         by_point = [rows.layout.by_label(self.scores[p].astype(np.float64)) for p in used]
         seen = [np.flatnonzero(weights > 0) for weights in rows.pair_weights.T]

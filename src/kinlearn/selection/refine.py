@@ -12,7 +12,7 @@ from kinlearn.posterior import fit_beta, smooth
 MAX_STEPS = 30
 # Steps end when the objective, a sum over rows, falls by less than this.
 SMALL_GAIN = 1e-8
-# Dropping points of a smaller share costs under half a percent of log-loss and halves their number.
+# A point of a smaller share changes log-loss by a fraction of a percent, but costs a solve.
 NEGLIGIBLE = 1e-2
 
 
@@ -29,7 +29,7 @@ def refined_weights(
     Parameters
     ----------
     scores : ndarray of shape (P, R, c)
-        Held-out scores of the points that may enter the mix.
+        Held-out scores of the points in the mix.
     targets : ndarray of shape (R, c)
         Targets.
     weights : ndarray of shape (R,)

@@ -23,8 +23,6 @@ from kinlearn.selection.refine import refined_weights
 from kinlearn.selection.scoring import HeldOutRows, row_scores, score_grid
 
 Point = dict[str, float]
-# All points are weighed anew up to this many held-out values; beyond it, those stacking kept.
-REFINED_VALUES = 20_000_000
 
 
 class GridSearch:
@@ -153,20 +151,17 @@ class GridSearch:
     def combine(self, rule: str, refine: bool = False) -> np.ndarray:
         """Choose the weights of the points and return the mix's held-out scores, (R, c).
 
-        With `refine`, stacking's weights are moved towards the least log-loss.
+        With `refine`, the points that stacking keeps are weighed anew by log-loss.
         """
         self.weights = self.mix(rule)
         if refine and rule == "stack":
             self.weights = self._refined(self.weights)
         return self.mixed_scores(self.weights)
 
-    def _refinable(self, weights: np.ndarray) -> np.ndarray:
-        """Return which points are weighed anew: all, or those with weight in a large search."""
-        large = self.scores.size > REFINED_VALUES
-        return np.flatnonzero(weights) if large else np.arange(weights.size)
-
     def _refined(self, weights: np.ndarray) -> np.ndarray:
-        used = self._refinable(weights)
+        used = np.flatnonzero(weights)
+        if used.size < 2:
+            return weights
         out = np.zeros_like(weights)
         out[used] = refined_weights(
             self.scores[used].astype(np.float64, copy=False),
