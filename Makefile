@@ -33,6 +33,7 @@ test: lint
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/lspc.py
+	$(BIN)/python benchmarks/page.py
 
 docs: $(VENV)/.core
 	$(BIN)/python docs/figures.py
