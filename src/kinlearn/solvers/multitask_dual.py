@@ -55,9 +55,23 @@ class TaskSpectrum:
 
 def shared_gram(gram: Array, covariance: Array, task: Index) -> Array:
     """B = C[t_n, t_n'] ∘ (Phi Phiᵀ), the kernel between (sample, task) pairs."""
-    shared: Array = covariance[task][:, task]
-    shared *= gram
-    return shared
+    return weigh_by_task(gram, covariance, task)
+
+
+def weigh_by_task(matrix: Array, weights: Array, task: Index) -> Array:
+    """weights[t_n, t_n'] ∘ matrix, in one pass where all pairs of different tasks weigh alike."""
+    off_diagonal = weights[~np.eye(len(weights), dtype=bool)]
+    if off_diagonal.size == 0 or np.any(off_diagonal != off_diagonal[0]):
+        weighed: Array = weights[task][:, task]
+        weighed *= matrix
+        return weighed
+    weighed = matrix * off_diagonal[0]
+    order = np.argsort(task, kind="stable")
+    present, start = np.unique(task[order], return_index=True)
+    for t, rows in zip(present, np.split(order, start[1:]), strict=True):
+        block = np.ix_(rows, rows)
+        weighed[block] = weights[t, t] * matrix[block]
+    return weighed
 
 
 def spectrum(gram: Array, covariance: Array, task: Index, weights: Array) -> TaskSpectrum:
@@ -165,11 +179,10 @@ def own_features(phi: Array, own: Index, covariance: Array, task: Index) -> Arra
     coefficient of row i's centre in task t_i held at zero. Zero for rows that are no centre
     (own = -1).
     """
-    # Column t of C/√C_tt, spread over rows and centres: scaled while it is still T×T.
+    # Column t of C/√C_tt, scaled while it is still T×T.
     scaled = covariance / np.sqrt(np.diagonal(covariance))
-    columns: Array = scaled[task][:, task]
     everyone = len(own) == phi.shape[1] and np.array_equal(own, np.arange(len(own)))
-    columns *= phi if everyone else phi[:, own]
+    columns = weigh_by_task(phi if everyone else phi[:, own], scaled, task)
     columns[:, own < 0] = 0.0
     return columns
 
