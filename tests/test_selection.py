@@ -8,6 +8,7 @@ from sklearn.metrics import accuracy_score, f1_score, log_loss, roc_auc_score
 
 from kinlearn import LSPCCV
 from kinlearn.posterior import calibrated, fit_beta, log_loss_rows, smooth
+from kinlearn.selection.class_calibration import fit_class_calibration
 from kinlearn.selection.combine import stack_weights, within_se_weights
 from kinlearn.selection.refine import refined_weights
 from kinlearn.selection.scoring import weighted_auc
@@ -149,9 +150,14 @@ class TestCombination:
             weight * LSPC(sigma=p["sigma"], reg=p["reg"], posterior="raw").fit(X, y)._scores(X)
             for p, weight in zip(model.cv_results_["params"], model.weights_, strict=True)
         )
+        total = total * model.class_scale_ + model.intercept_
         np.testing.assert_allclose(model.decision_function(X), total, atol=1e-9)
         mixed = np.tensordot(model.weights_, model.cv_scores_, axes=1)
+        mixed = mixed * model.class_scale_ + model.intercept_
         np.testing.assert_allclose(model.held_out_scores_, mixed, atol=1e-12)
+        if combine != "stack":
+            np.testing.assert_array_equal(model.class_scale_, 1.0)
+            np.testing.assert_array_equal(model.intercept_, 0.0)
         if combine == "best":
             assert model.weights_[model.best_index_] == 1.0
 
@@ -254,6 +260,28 @@ class TestRefinement:
         found = refined_weights(scores, targets, weights, start, 80)
         np.testing.assert_allclose(found, expected / expected.sum(), atol=1e-4)
 
+    def test_offsets_are_part_of_the_objective(self, rng):
+        scores, targets, weights, start = self.problem(rng)
+        beta = fit_beta(np.tensordot(start, scores, axes=1), targets, weights, 80)
+        n_points = start.size
+
+        def objective(x):
+            logits = np.tensordot(x[:n_points], scores, axes=1) + x[n_points:]
+            losses = log_loss_rows(logits, 1.0, smooth(targets, 80))
+            prior = np.sum((x[:n_points] - beta * start) ** 2) + 3 * np.sum(x[n_points:] ** 2)
+            return weights @ losses + 0.5 * prior
+
+        n_classes = targets.shape[1]
+        expected = minimize(
+            objective,
+            np.concatenate([beta * start, np.zeros(n_classes)]),
+            bounds=[(0, None)] * n_points + [(None, None)] * n_classes,
+            tol=1e-12,
+            method="L-BFGS-B",
+        ).x[:n_points]
+        found = refined_weights(scores, targets, weights, start, 80, offsets=True)
+        np.testing.assert_allclose(found, expected / expected.sum(), atol=1e-4)
+
     def test_lowers_the_log_loss_of_the_mix(self, rng):
         scores, targets, weights, start = self.problem(rng)
         refined = refined_weights(scores, targets, weights, start, 80)
@@ -278,3 +306,41 @@ class TestRefinement:
         }
         assert not (kept["calibrated"] > 0)[kept["rounded"] == 0].any()
         assert not np.allclose(kept["calibrated"], kept["rounded"])
+
+
+class TestClassCalibration:
+    def problem(self, rng):
+        targets = np.eye(3)[rng.choice(3, size=70, p=[0.7, 0.2, 0.1])]
+        scores = 0.4 * targets + 0.3 * rng.normal(size=(70, 3)) * [1.0, 0.4, 2.0]
+        return scores, targets, rng.uniform(0.5, 1.5, size=70)
+
+    def test_it_minimises_what_it_says(self, rng):
+        scores, targets, weights = self.problem(rng)
+        beta = fit_beta(scores, targets, weights, 70)
+
+        def objective(x):
+            losses = log_loss_rows(x[:3] * scores + x[3:], 1.0, smooth(targets, 70))
+            return weights @ losses + 0.15 * np.sum((x[:3] - beta) ** 2) + 1.5 * np.sum(x[3:] ** 2)
+
+        expected = minimize(objective, np.r_[np.full(3, beta), np.zeros(3)], tol=1e-12).x
+        scales, offsets = fit_class_calibration(scores, targets, weights, beta, 70)
+        np.testing.assert_allclose(scales, expected[:3], atol=1e-4)
+        np.testing.assert_allclose(offsets, expected[3:], atol=1e-4)
+
+    def test_it_shrinks_to_one_number_when_rows_weigh_little(self, rng):
+        scores, targets, weights = self.problem(rng)
+        scales, offsets = fit_class_calibration(scores, targets, 1e-9 * weights, 5.0, 70)
+        np.testing.assert_allclose(scales, 5.0, atol=1e-6)
+        np.testing.assert_allclose(offsets, 0.0, atol=1e-6)
+
+    def test_probabilities_are_the_softmax_of_scores(self, noisy):
+        X, y = noisy
+        model = LSPCCV().fit(X, y)
+        scores = model.decision_function(X)
+        np.testing.assert_allclose(model.predict_proba(X), calibrated(scores, model.beta_))
+        np.testing.assert_array_equal(model.predict(X), model.predict_proba(X).argmax(axis=1))
+
+    def test_features_that_tell_nothing_leave_the_frequencies(self, rng):
+        X, y = rng.normal(size=(200, 3)), np.repeat([0, 1], [160, 40])
+        share = LSPCCV().fit(X, y).predict_proba(rng.normal(size=(50, 3)))[:, 1].mean()
+        assert 0.1 < share < 0.35

@@ -13,10 +13,12 @@ from kinlearn.estimators._designs import FAST_ROWS, Design, Spectrum
 from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.kernels import Kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
+from kinlearn.posterior import fit_beta
 from kinlearn.selection import combine as combining
+from kinlearn.selection.class_calibration import fit_class_calibration
 from kinlearn.selection.folds import make_splits
 from kinlearn.selection.grids import default_regs, default_sigmas
-from kinlearn.selection.scoring import resolve_scoring
+from kinlearn.selection.scoring import HeldOutRows, resolve_scoring
 from kinlearn.selection.search import GridSearch, Point
 from kinlearn.solvers.splits import Splits
 from kinlearn.threads import blas_for_rows, blas_limited, blas_threads
@@ -50,8 +52,9 @@ class LSPCCV(KernelClassifier):
     combine : {"stack", "within_se", "best"}, default="stack"
         ``"stack"``: non-negative least squares of the targets on the held-out scores of the whole
         grid, then, for the calibrated posterior, the weights of the points it keeps moved towards
-        the least log-loss. ``"within_se"``: the average of the points within two paired standard
-        errors of the best. ``"best"``: the best point alone.
+        the least log-loss, and a scale and an offset for each class, shrunk towards one scale and
+        no offset. ``"within_se"``: the average of the points within two paired standard errors of
+        the best. ``"best"``: the best point alone.
     precision : {"auto", "double", "single"}, default="auto"
         Arithmetic of the search. ``"auto"`` searches in single precision from 800 rows on, where
         that resolves the smallest reg. The model itself is always solved in double.
@@ -83,7 +86,10 @@ class LSPCCV(KernelClassifier):
     kept_sigmas_ : ndarray
         Widths with weight in the mix.
     coef_ : ndarray of shape (len(kept_sigmas_), n_centers_, n_classes)
-        Coefficients for each of these.
+        Coefficients for each of these, ``class_scale_`` included.
+    class_scale_, intercept_ : ndarray of shape (n_classes,)
+        The scores are ``class_scale_`` times the mix of the points' scores, plus ``intercept_``;
+        ones and zeros unless a calibrated posterior is stacked.
     beta_ : float
         Calibration.
     held_out_scores_ : ndarray of shape (n_samples, n_classes)
@@ -210,8 +216,16 @@ class LSPCCV(KernelClassifier):
         )
         search.run()
         self._keep_search(search, scoring)
-        scores = search.combine(self.combine, refine=self.posterior == "calibrated")
+        calibrated_stack = self.combine == "stack" and self.posterior == "calibrated"
+        scores = search.combine(self.combine, refine=calibrated_stack)
+        n_classes = scores.shape[1]
+        self.class_scale_, self.intercept_ = np.ones(n_classes), np.zeros(n_classes)
+        if calibrated_stack:
+            self.class_scale_, self.intercept_, beta = class_calibration(scores, rows)
+            scores = scores * self.class_scale_ + self.intercept_
         self._calibrate(data, rows, splits, scores)
+        if calibrated_stack:
+            self.beta_ = beta
         self.weights_ = search.weights
         if self.store_cv_scores:
             self.cv_scores_ = search.scores
@@ -219,9 +233,14 @@ class LSPCCV(KernelClassifier):
         kept = search.kept("sigma")
         self._keep(
             np.array([sigma for sigma, _, _ in kept]),
-            np.stack([widths.coefficients(sigma, *mix) for sigma, *mix in kept]),
+            np.stack(
+                [widths.coefficients(sigma, *mix) * self.class_scale_ for sigma, *mix in kept]
+            ),
         )
         return self
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return super()._scores(X) + self.intercept_
 
     def _sigma_grid(self, kernel: Kernel, median: float) -> np.ndarray:
         if not kernel.has_width:
@@ -240,6 +259,18 @@ class LSPCCV(KernelClassifier):
         best: Point = search.points[search.best]
         self.sigma_, self.reg_ = best["sigma"], best["reg"]
         self.scoring_ = scoring
+
+
+def class_calibration(
+    scores: np.ndarray, rows: HeldOutRows
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return (a, b, β) such that ``softmax(β·(a∘q + b))`` is calibrated class by class."""
+    targets, weights, n = rows.targets, rows.weights, rows.n_smooth
+    beta = fit_beta(scores, targets, weights, n)
+    scales, offsets = fit_class_calibration(scores, targets, weights, beta, n)
+    # scores stay on the scale of probabilities; where they tell nothing, only offsets are left
+    unit = beta if beta > 0.0 else 1.0
+    return scales / unit, offsets / unit, unit
 
 
 class Widths:

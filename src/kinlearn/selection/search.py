@@ -169,6 +169,7 @@ class GridSearch:
             self.rows.fit_weights,
             weights[used],
             self.rows.n_smooth,
+            offsets=True,
         )
         return out
 
