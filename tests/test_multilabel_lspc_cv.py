@@ -92,11 +92,22 @@ def test_mixes_are_mixes_of_the_points(labels, combine):
     expected = 0.0
     for weight, point in zip(search.weights_, search.cv_results_["params"], strict=True):
         if weight > 0:
-            expected = expected + weight * MultiLabelLSPC(**point).fit(X, Y).decision_function(X)
-    assert_allclose(search.decision_function(X), expected, atol=1e-8)
-    assert_allclose(
-        search.held_out_scores_, np.tensordot(search.weights_, search.cv_scores_, 1), atol=1e-9
-    )
+            expected = expected + weight * MultiLabelLSPC(**point).fit(X, Y)._scores(X)
+    held_out = np.tensordot(search.weights_, search.cv_scores_, 1)
+    if combine == "stack":  # each class's score has its own scale and offset
+        off, on = np.stack(search.class_scales_, axis=1)
+
+        def turned(columns):
+            sums = columns[:, Y.shape[1] :]
+            ones, zeros = (
+                (sums + columns[:, : Y.shape[1]]) / 2,
+                (sums - columns[:, : Y.shape[1]]) / 2,
+            )
+            return np.hstack([on * ones - off * zeros, sums]) + search.intercept_
+
+        expected, held_out = turned(expected), turned(held_out)
+    assert_allclose(search.decision_function(X), expected[:, : Y.shape[1]], atol=1e-8)
+    assert_allclose(search.held_out_scores_, held_out, atol=1e-9)
 
 
 def test_one_label_equals_lspccv():

@@ -196,10 +196,13 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
 
     def _calibrate(self, data: TrainingSet, rows: HeldOutRows, splits: Splits, scores: Any) -> None:
         """Fit beta on held-out scores and keep them for the original rows."""
+        self._keep_held_out(data, splits, scores)
+        self.beta_ = fit_beta(scores, rows.targets, rows.weights, rows.n_smooth)
+
+    def _keep_held_out(self, data: TrainingSet, splits: Splits, scores: np.ndarray) -> None:
         whole = np.full((data.n_rows, scores.shape[1]), np.nan)
         whole[splits.rows] = scores
         self.held_out_scores_ = data.rows.spread(whole)
-        self.beta_ = fit_beta(scores, rows.targets, rows.weights, rows.n_smooth)
 
     def _keep(self, sigmas: np.ndarray, coefs: np.ndarray) -> None:
         """Keep the model: widths in use and a coefficient matrix for each."""

@@ -203,12 +203,11 @@ class MultiLabelClassifier(KernelClassifier):
         self, data: LabelTrainingSet, rows: HeldOutLabels, splits: Splits, scores: Array
     ) -> None:
         """Fit beta and thresholds on held-out scores, and keep them for the original rows."""
-        whole = np.full((data.n_rows, scores.shape[1]), np.nan)
-        whole[splits.rows] = scores
-        self.held_out_scores_ = data.rows.spread(whole)
         if self.posterior == "calibrated":
             self.beta_ = rows.beta(scores)
             self.betas_[self.learnt_] = rows.betas(scores, self.beta_)
+            scores = self._calibrate_classes(rows, scores)
+        self._keep_held_out(data, splits, scores)  # type: ignore[arg-type]
         if self.indicator_ and isinstance(self.threshold, str):
             proba = self._label_probabilities(rows.layout, scores)
             for a, t in enumerate(data.active):
@@ -218,6 +217,10 @@ class MultiLabelClassifier(KernelClassifier):
                 self.thresholds_[t] = best_f1_threshold(
                     proba[a][seen, 1], np.where(on > 0, on, 0.0)[seen], off[seen]
                 )
+
+    def _calibrate_classes(self, rows: HeldOutLabels, scores: Array) -> Array:
+        """Return the scores, of which each class may be given its own scale and offset."""
+        return scores
 
     def _start_fit(self, data: LabelTrainingSet) -> None:
         self.beta_ = float("nan")

@@ -15,10 +15,10 @@ from kinlearn.kernels import Kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.posterior import fit_beta
 from kinlearn.selection import combine as combining
-from kinlearn.selection.class_calibration import fit_class_calibration
+from kinlearn.selection.class_calibration import class_calibration
 from kinlearn.selection.folds import make_splits
 from kinlearn.selection.grids import default_regs, default_sigmas
-from kinlearn.selection.scoring import HeldOutRows, resolve_scoring
+from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.search import GridSearch, Point
 from kinlearn.solvers.splits import Splits
 from kinlearn.threads import blas_for_rows, blas_limited, blas_threads
@@ -53,8 +53,9 @@ class LSPCCV(KernelClassifier):
         ``"stack"``: non-negative least squares of the targets on the held-out scores of the whole
         grid, then, for the calibrated posterior, the weights of the points it keeps moved towards
         the least log-loss, and a scale and an offset for each class, shrunk towards one scale and
-        no offset. ``"within_se"``: the average of the points within two paired standard errors of
-        the best. ``"best"``: the best point alone.
+        no offset (not with a class_weight, whose scores are meant to lean). ``"within_se"``: the
+        average of the points within two paired standard errors of the best. ``"best"``: the best
+        point alone.
     precision : {"auto", "double", "single"}, default="auto"
         Arithmetic of the search. ``"auto"`` searches in single precision from 800 rows on, where
         that resolves the smallest reg. The model itself is always solved in double.
@@ -220,12 +221,14 @@ class LSPCCV(KernelClassifier):
         scores = search.combine(self.combine, refine=calibrated_stack)
         n_classes = scores.shape[1]
         self.class_scale_, self.intercept_ = np.ones(n_classes), np.zeros(n_classes)
-        if calibrated_stack:
-            self.class_scale_, self.intercept_, beta = class_calibration(scores, rows)
+        beta = fit_beta(scores, rows.targets, rows.weights, rows.n_smooth)
+        if calibrated_stack and self.class_weight is None:
+            self.class_scale_, self.intercept_, beta = class_calibration(
+                scores, rows.targets, rows.weights, beta, rows.n_smooth
+            )
             scores = scores * self.class_scale_ + self.intercept_
-        self._calibrate(data, rows, splits, scores)
-        if calibrated_stack:
-            self.beta_ = beta
+        self._keep_held_out(data, splits, scores)
+        self.beta_ = beta
         self.weights_ = search.weights
         if self.store_cv_scores:
             self.cv_scores_ = search.scores
@@ -259,18 +262,6 @@ class LSPCCV(KernelClassifier):
         best: Point = search.points[search.best]
         self.sigma_, self.reg_ = best["sigma"], best["reg"]
         self.scoring_ = scoring
-
-
-def class_calibration(
-    scores: np.ndarray, rows: HeldOutRows
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return (a, b, β) such that ``softmax(β·(a∘q + b))`` is calibrated class by class."""
-    targets, weights, n = rows.targets, rows.weights, rows.n_smooth
-    beta = fit_beta(scores, targets, weights, n)
-    scales, offsets = fit_class_calibration(scores, targets, weights, beta, n)
-    # scores stay on the scale of probabilities; where they tell nothing, only offsets are left
-    unit = beta if beta > 0.0 else 1.0
-    return scales / unit, offsets / unit, unit
 
 
 class Widths:

@@ -17,7 +17,7 @@ from kinlearn.kernels import Kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.selection import combine as combining
 from kinlearn.selection.grids import SHARINGS, default_regs, default_sigmas
-from kinlearn.selection.label_scoring import resolve_label_scoring
+from kinlearn.selection.label_scoring import HeldOutLabels, resolve_label_scoring
 from kinlearn.selection.label_search import LabelGridSearch
 from kinlearn.solvers.label_fits import IterativeFit
 from kinlearn.solvers.splits import Splits
@@ -77,7 +77,11 @@ random_state
     kept_sigmas_ : ndarray
         Widths with weight in the mix.
     coef_ : ndarray of shape (len(kept_sigmas_), n_centers_, columns)
-        Coefficients for each of these.
+        Coefficients for each of these, scales of classes included.
+    class_scales_ : list of ndarrays, or None
+        Scale of each class of each learnt label when a calibrated posterior is stacked.
+    intercept_ : ndarray of shape (columns,)
+        Offsets of the scores; zero unless a calibrated posterior is stacked.
     cv_scores_ : ndarray of shape (n_points, n_rows, columns)
         Held-out scores of every point for the distinct rows in ``cv_rows_``, if stored.
     classes_, label_names_, learnt_, similarity_, beta_, betas_, thresholds_, prior_, \
@@ -186,6 +190,8 @@ held_out_scores_, n_iter_, residual_
         search, splits = self._search(data, design, axes, groups, kernel, scoring)
         self._start_fit(data)
         scores = search.combine(self.combine, refine=self.posterior == "calibrated")
+        self.class_scales_: list[np.ndarray] | None = None
+        self.intercept_ = np.zeros(scores.shape[1])
         self._calibrate_labels(data, search.label_rows, splits, scores)
         self.weights_ = search.weights
         self._keep_search(search)
@@ -194,9 +200,23 @@ held_out_scores_, n_iter_, residual_
             self.cv_rows_ = data.rows.first[splits.rows]
         del search.scores
         kept = search.kept_points()
-        coefs = [self._coefficients(design, *mix) for mix in kept]
-        self._keep_labels(np.array([sigma for sigma, _, _ in kept]), np.stack(coefs), data)
+        coefs = np.stack([self._coefficients(design, *mix) for mix in kept])
+        if self.class_scales_ is not None:
+            coefs = search.label_rows.layout.scaled(coefs, self.class_scales_)
+        self._keep_labels(np.array([sigma for sigma, _, _ in kept]), coefs, data)
         return self
+
+    def _calibrate_classes(self, rows: HeldOutLabels, scores: np.ndarray) -> np.ndarray:
+        if self.combine != "stack" or self.class_weight is not None:
+            return scores
+        betas = self.betas_[self.learnt_]
+        self.class_scales_, offsets, betas = rows.class_calibrations(scores, betas)
+        self.betas_[self.learnt_] = betas
+        self.intercept_ = rows.layout.offset_columns(offsets, scores.shape[1])
+        return rows.layout.scaled(scores, self.class_scales_) + self.intercept_
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return super()._scores(X) + self.intercept_
 
     def _axes(self, data: LabelTrainingSet, kernel: Kernel, median: float) -> dict[str, np.ndarray]:
         thin = not data.complete

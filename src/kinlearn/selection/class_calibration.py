@@ -16,6 +16,19 @@ SMALL_GAIN = 1e-9
 SCALE_PRECISION, OFFSET_PRECISION = 0.3, 3.0
 
 
+def class_calibration(
+    scores: np.ndarray, targets: np.ndarray, weights: np.ndarray, beta: float, n_smooth: int
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return (a, b, β) such that ``softmax(β·(a∘q + b))`` is calibrated class by class.
+
+    Scores stay on the scale of probabilities: β is the one given, or 1 where it is 0 because the
+    scores tell nothing, and only the offsets are left.
+    """
+    scales, offsets = fit_class_calibration(scores, targets, weights, beta, n_smooth)
+    unit = beta if beta > 0.0 else 1.0
+    return scales / unit, offsets / unit, unit
+
+
 def fit_class_calibration(
     scores: np.ndarray, targets: np.ndarray, weights: np.ndarray, beta: float, n_smooth: int
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import label_ranking_average_precision_score
 
 from kinlearn.posterior import fit_common_beta, log_loss_rows, shrunk_beta
+from kinlearn.selection.class_calibration import class_calibration
 from kinlearn.selection.scoring import weighted_auc
 
 Array: TypeAlias = NDArray[np.float64]
@@ -68,6 +69,25 @@ class ScoreLayout:
     def labels(self) -> range:
         return range(self.n_labels)
 
+    def scaled(self, columns: Array, scales: list[Array]) -> Array:
+        """Score columns, or coefficients of such, with every class's score times its scale.
+
+        Indicators: ``a_1·q_1 - a_0·q_0 = ½(a_1+a_0)·d + ½(a_1-a_0)·e``; the sums e, of which all
+        labels may have one in common, stay as they are, and no probability depends on them.
+        """
+        if not self.indicator:
+            return columns * np.concatenate(scales)
+        off, on = np.stack(scales, axis=1)
+        d, e = columns[..., : self.n_labels], columns[..., self.n_labels :]
+        return np.concatenate([d * (on + off) / 2 + e * (on - off) / 2, e], axis=-1)
+
+    def offset_columns(self, offsets: list[Array], n_columns: int) -> Array:
+        """What to add to the score columns for every class's score to be moved by its offset."""
+        if not self.indicator:
+            return np.concatenate(offsets)
+        off, on = np.stack(offsets, axis=1)
+        return np.concatenate([on - off, np.zeros(n_columns - self.n_labels)])
+
 
 @dataclass(frozen=True)
 class HeldOutLabels:
@@ -121,6 +141,19 @@ class HeldOutLabels:
         return np.array(
             [shrunk_beta(q, z, w / unit, common, self.n_smooth) for q, z, w in self._blocks(scores)]
         )
+
+    def class_calibrations(
+        self, scores: Array, betas: Array
+    ) -> tuple[list[Array], list[Array], Array]:
+        """Scales and offsets of every label's classes, in units of its beta."""
+        mean = float(self.weights[self.weights > 0].mean())
+        unit = 1.0 if self.layout.n_labels == 1 else mean
+        found = [
+            class_calibration(q, z, w / unit, float(beta), self.n_smooth)
+            for (q, z, w), beta in zip(self._blocks(scores), betas, strict=True)
+        ]
+        scales, offsets, units = zip(*found, strict=True)
+        return list(scales), list(offsets), np.array(units)
 
     def _blocks(self, scores: Array) -> list[tuple[Array, Array, Array]]:
         """Scores, targets and weights of every label's observed rows."""

@@ -87,7 +87,9 @@ class LabelGridSearch(GridSearch):
             [w[here] for w, here in zip(rows.pair_weights.T, seen, strict=True)]
         )
         out = np.zeros_like(weights)
-        out[used] = refined_weights(pairs, targets, shares, weights[used], rows.n_smooth)
+        out[used] = refined_weights(
+            pairs, targets, shares, weights[used], rows.n_smooth, offsets=True
+        )
         return out
 
     def kept_points(self) -> list[tuple[float, list[tuple[float, float]], np.ndarray]]:
