@@ -11,12 +11,40 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags, indexable
+from sklearn.utils import indexable
 from sklearn.utils.validation import _num_samples
 
 from kinlearn.estimators.task_wrapper import take_rows
 
 N_FOLDS = 5
+# scikit-learn's tags do not tell: SelectKBest says that it does not need labels. Transformers not
+# in this list may have seen them, which costs folds but no honesty.
+LABEL_FREE = {
+    "ColumnTransformer",
+    "CountVectorizer",
+    "FeatureUnion",
+    "FunctionTransformer",
+    "HashingVectorizer",
+    "KBinsDiscretizer",
+    "MaxAbsScaler",
+    "MinMaxScaler",
+    "MissingIndicator",
+    "Normalizer",
+    "OneHotEncoder",
+    "OrdinalEncoder",
+    "PCA",
+    "Pipeline",
+    "PolynomialFeatures",
+    "PowerTransformer",
+    "QuantileTransformer",
+    "RobustScaler",
+    "SimpleImputer",
+    "StandardScaler",
+    "TfidfTransformer",
+    "TfidfVectorizer",
+    "TruncatedSVD",
+    "VarianceThreshold",
+}
 
 
 def last_step(model: Any) -> Any:
@@ -48,8 +76,8 @@ def fit_arguments(model: Any, given: dict[str, Any]) -> dict[str, Any]:
 def own_held_out(model: Any) -> NDArray[np.float64] | None:
     """Return the probabilities that a fitted model held out on its own, or None.
 
-    A pipeline's count only when no step before the classifier has seen labels: a row then had no
-    say in its own answer but through scales and categories.
+    A pipeline's count only when no step before the classifier can have seen labels: a row then had
+    no say in its own answer but through scales and categories.
     """
     if isinstance(model, Pipeline) and any(_sees_labels(step) for _, step in model.steps[:-1]):
         return None
@@ -64,7 +92,11 @@ def _sees_labels(step: Any) -> bool:
     parts = [step]
     if hasattr(step, "get_params"):
         parts += [part for part in step.get_params(deep=True).values() if hasattr(part, "fit")]
-    return any(hasattr(part, "fit") and get_tags(part).target_tags.required for part in parts)
+    return any(hasattr(part, "fit") and not _is_label_free(part) for part in parts)
+
+
+def _is_label_free(part: Any) -> bool:
+    return type(part).__module__.startswith("sklearn.") and type(part).__name__ in LABEL_FREE
 
 
 def cross_fitted(
