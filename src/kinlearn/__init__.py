@@ -1,5 +1,6 @@
 """Classification with trustworthy probabilities, in closed form, for one task or many."""
 
+from kinlearn.compression import compress
 from kinlearn.estimators.aggregate_lda import AggregateLDA
 from kinlearn.estimators.hand_over import HandOver
 from kinlearn.estimators.heterogeneous_lspc import HeterogeneousLSPC
@@ -14,6 +15,7 @@ from kinlearn.estimators.multilabel_lspc_cv import MultiLabelLSPCCV
 from kinlearn.estimators.multitask_lspc import MultiTaskLSPC
 from kinlearn.estimators.multitask_lspc_cv import MultiTaskLSPCCV
 from kinlearn.estimators.pooled_tasks import PooledTasks
+from kinlearn.estimators.prior_shift import with_prior
 from kinlearn.estimators.ratio_trace_lda import RatioTraceLDA
 from kinlearn.estimators.trace_ratio_lda import TraceRatioLDA
 from kinlearn.persistence import KinFileError, load, model_info, save
@@ -39,7 +41,9 @@ __all__ = [
     "RatioTraceLDA",
     "TraceRatioLDA",
     "__version__",
+    "compress",
     "load",
     "model_info",
     "save",
+    "with_prior",
 ]

@@ -21,6 +21,7 @@ _KINLEARN = {
     "MultiTaskLSPC": "kinlearn.estimators.multitask_lspc",
     "MultiTaskLSPCCV": "kinlearn.estimators.multitask_lspc_cv",
     "PooledTasks": "kinlearn.estimators.pooled_tasks",
+    "PriorShift": "kinlearn.estimators.prior_shift",
     "RatioTraceLDA": "kinlearn.estimators.ratio_trace_lda",
     "SeparateModels": "kinlearn.estimators._common_model",
     "SeparateReductions": "kinlearn.estimators._reduction",
