@@ -18,6 +18,7 @@ from kinlearn.estimators.pooled_tasks import PooledTasks
 from kinlearn.estimators.prior_shift import with_prior
 from kinlearn.estimators.ratio_trace_lda import RatioTraceLDA
 from kinlearn.estimators.trace_ratio_lda import TraceRatioLDA
+from kinlearn.export import to_onnx
 from kinlearn.persistence import KinFileError, load, model_info, save
 
 __version__ = "0.1.0"
@@ -45,5 +46,6 @@ __all__ = [
     "load",
     "model_info",
     "save",
+    "to_onnx",
     "with_prior",
 ]
