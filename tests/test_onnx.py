@@ -8,15 +8,23 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import skl2onnx
-from sklearn.compose import make_column_transformer
+from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    StandardScaler,
+)
 
 from kinlearn import (
     LSPC,
     LSPCCV,
+    HandOver,
     KernelLogisticRegression,
     MultiLabelLSPC,
     MultiLabelLSPCCV,
@@ -221,34 +229,144 @@ def table(n, seed):
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(np.abs(rng.normal(1, 1, (n, 3))), columns=["age", "dose", "level"])
     frame.loc[rng.random(n) < 0.1, "age"] = np.nan
-    frame["unit"] = np.array(["a", "b", "c"])[rng.integers(0, 3, n)]
-    frame["grade"] = np.array(["hi", "lo"])[rng.integers(0, 2, n)]
-    return frame
+    frame["unit"] = np.array(["a", "b", "c", "d", None], dtype=object)[rng.integers(0, 5, n)]
+    frame["grade"] = np.array(["hi", "lo"], dtype=object)[rng.integers(0, 2, n)]
+    frame["site"] = np.array(["north", "south", "west"], dtype=object)[np.arange(n) % 3]
+    return frame.astype({"unit": object, "grade": object, "site": object})
+
+
+def as_inputs(frame):
+    """The columns of a table as a graph takes them."""
+    text = [name for name in frame if frame[name].dtype == object]
+    return {
+        name: frame[[name]].fillna("").to_numpy(object)
+        if name in text
+        else frame[[name]].to_numpy()
+        for name in frame
+    }
+
+
+def filled(encoder):
+    return make_pipeline(SimpleImputer(strategy="constant", fill_value="?"), encoder)
+
+
+def clinic(last, task=False):
+    """Missing numbers flagged, missing text a category, rare categories together."""
+    parts = [
+        (
+            "numbers",
+            make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler()),
+            ["age", "dose", "level"],
+        ),
+        (
+            "categories",
+            filled(OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=3)),
+            ["unit"],
+        ),
+        (
+            "grades",
+            OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+            ["grade"],
+        ),
+    ]
+    if task:
+        site = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+        parts.insert(0, ("site", filled(site), ["site"]))
+    return make_pipeline(ColumnTransformer(parts), last)
 
 
 @EDGE
 @pytest.mark.parametrize("given", [True, False])
-@pytest.mark.parametrize("tasks", [True, False])
-def test_a_table_of_mixed_columns(given, tasks):
-    frame, new = table(36, 0), table(40, 1)
-    front = make_column_transformer(
-        (make_pipeline(SimpleImputer(), StandardScaler()), ["age", "dose", "level"]),
-        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["unit"]),
-        (OrdinalEncoder(), ["grade"]),
-    )
-    last = MultiTaskLSPC() if tasks else LSPCCV(**SMALL)
-    model = make_pipeline(front, last)
-    model.fit(frame, CLASSES, **({"multitasklspc__task": TASK} if tasks else {}))
-    new.loc[3, "unit"] = "never seen"
+def test_a_table_of_mixed_columns(given):
+    frame, new = table(36, 0).drop(columns="site"), table(60, 1).drop(columns="site")
+    new.loc[3, "unit"] = new.loc[4, "grade"] = "never seen"
+    model = clinic(LSPCCV(**SMALL)).fit(frame, CLASSES)
     graph = to_onnx(model, frame if given else None)
-    inputs = {
-        name: new[[name]].to_numpy(dtype=object if name in ("unit", "grade") else np.float32)
-        for name in new
-    }
-    asked = {"task": UNSEEN[:40]} if tasks else {}
-    ids = {"task": UNSEEN[:40].astype(object)} if tasks else {}
-    found = run(graph, **inputs, **ids)
-    same(found, model.predict_proba(new, **asked), model.predict(new, **asked), atol=1e-5)
+    same(run(graph, **as_inputs(new)), model.predict_proba(new), model.predict(new))
+
+
+def test_a_table_and_tasks_apart():
+    frame, new = table(36, 0).drop(columns="site"), table(50, 1).drop(columns="site")
+    model = clinic(MultiTaskLSPC()).fit(frame, CLASSES, multitasklspc__task=TASK)
+    found = run(to_onnx(model), **as_inputs(new), task=UNSEEN.astype(object))
+    same(found, model.predict_proba(new, task=UNSEEN), model.predict(new, task=UNSEEN))
+
+
+@pytest.mark.parametrize("per_task", [False, True])
+def test_a_table_with_a_column_of_tasks_and_hand_over(per_task):
+    frame, new = table(400, 0), table(300, 1)
+    y = np.where(frame["dose"] > 1, "high", "low")
+    y[:20] = np.roll(y[:20], 3)
+    rule = {"max_error": 0.2, "confidence": 0.9, "per_task": per_task}
+    last = HandOver(MultiTaskLSPC(), task_column=0, **rule)
+    model = clinic(last, task=True).fit(frame, y)
+    new.loc[5, "site"], new.loc[7, ["dose", "level"]] = "east", 400.0
+    rows = model[:-1].transform(new)
+    expected = model[-1].assess(rows)
+    found = run(to_onnx(model), **as_inputs(new))
+    same(found, expected.proba, expected.predicted)
+    assert found["answered"].tolist() == expected.answered.tolist()
+    assert 0.1 < expected.answered.mean() < 1
+    assert not found["answered"][7]
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "chi2", "linear", "polynomial", "cosine"])
+def test_hand_over(kernel):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    rows = np.abs(rng.normal([2.0, 1.0, 1.0], 0.5, size=(300, 3)) + 1.5 * y[:, None] * [1, 0, 1])
+    new = np.vstack([np.abs(rng.normal(2, 1.5, size=(200, 3))), np.full((1, 3), 1e3)])
+    for estimator in (LSPC(kernel=kernel), make_pipeline(StandardScaler(with_mean=False), LSPC())):
+        # length tells the classes apart, which the cosine does not see
+        model = HandOver(estimator, max_error=0.3 if kernel == "cosine" else 0.1).fit(rows, y)
+        expected = model.assess(new)
+        found = run(to_onnx(model), X=new)
+        same(found, expected.proba, expected.predicted, atol=1e-6)
+        assert found["answered"].tolist() == expected.answered.tolist()
+        assert 0 < expected.answered.mean() < 1
+
+
+def test_hand_over_around_a_pipeline_on_a_table():
+    frame, new = table(300, 0).drop(columns="site"), table(50, 1).drop(columns="site")
+    y = (frame["dose"] > 1).to_numpy().astype(int)
+    model = HandOver(clinic(LSPC()), max_error=0.2).fit(frame, y)
+    expected = model.assess(new)
+    found = run(to_onnx(model), **as_inputs(new))
+    same(found, expected.proba, expected.predicted)
+    assert found["answered"].tolist() == expected.answered.tolist()
+
+
+def test_categories_that_are_numbers_and_unknown_ones_as_errors():
+    rows = np.column_stack([X[:, 0], np.arange(36) % 3, np.arange(36) % 2])
+    front = ColumnTransformer(
+        [("codes", OneHotEncoder(sparse_output=False), [1, 2])], remainder="passthrough"
+    )
+    model = make_pipeline(front, LSPC()).fit(rows, CLASSES)
+    graph = to_onnx(model)
+    same(run(graph, X=rows), model.predict_proba(rows), model.predict(rows))
+    with pytest.raises(Exception, match="Gather"):
+        run(graph, X=np.array([[1.0, 7.0, 0.0]]))
+
+
+def test_steps_that_only_skl2onnx_knows():
+    front = make_column_transformer(
+        (make_pipeline(StandardScaler(), PCA(2)), ["age", "dose"]),
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["grade"]),
+    )
+    frame = table(36, 0).drop(columns=["site", "unit", "level"]).fillna({"age": 1.0})
+    new = table(40, 1).drop(columns=["site", "unit", "level"]).fillna({"age": 1.0})
+    model = make_pipeline(front, MultiTaskLSPC()).fit(frame, CLASSES, multitasklspc__task=TASK)
+    ids = UNSEEN[:40]
+    found = run(to_onnx(model), **as_inputs(new), task=ids.astype(object))
+    same(found, model.predict_proba(new, task=ids), model.predict(new, task=ids), atol=1e-5)
+    model = make_pipeline(MinMaxScaler(), LSPC()).fit(X, CLASSES)
+    same(run(to_onnx(model), X=NEW), model.predict_proba(NEW), model.predict(NEW), atol=1e-5)
+
+
+def test_steps_that_nobody_knows():
+    model = make_pipeline(FunctionTransformer(np.log1p), LSPC()).fit(X, CLASSES)
+    with pytest.raises(ValueError, match=r"skl2onnx cannot convert .*FunctionTransformer"):
+        to_onnx(model)
 
 
 @pytest.mark.parametrize("kind", ["double", "float"])

@@ -13,10 +13,10 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import kinlearn
-from kinlearn import LSPC, LSPCCV, IndependentTasks, KinFileError, MultiTaskLSPC
+from kinlearn import LSPC, LSPCCV, HandOver, IndependentTasks, KinFileError, MultiTaskLSPC
 from kinlearn.persistence.archive import MANIFEST, TREE, Archive
 from saved_models import (
     CLASSES,
@@ -308,3 +308,12 @@ def test_every_member_is_listed(saved):
     with open(saved, "rb") as file, zipfile.ZipFile(saved) as raw:
         assert set(raw.namelist()) == {*Archive(file).manifest["members"], MANIFEST}
         assert not any(info.compress_type for info in raw.infolist())
+
+
+def test_info_tells_the_rule_of_hand_over_wherever_it_is(tmp_path):
+    model = make_pipeline(StandardScaler(), HandOver(LSPC(), max_error=0.4)).fit(X, CLASSES)
+    kinlearn.save(model, tmp_path / "m")
+    info = kinlearn.model_info(tmp_path / "m")
+    assert info["model"]["hand_over"]["max_error"] == 0.4
+    assert info["model"]["estimator"] == "LSPC"
+    assert info["model"]["classes"] == ["high", "low", "mid"]

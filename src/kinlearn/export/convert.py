@@ -8,16 +8,17 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.estimators._held_out import last_step
-from kinlearn.estimators.prior_shift import PriorShift
-from kinlearn.export.graph import DOUBLE, FLOAT, ML_DOMAIN, Graph
+from kinlearn.export.front import ML_OPSET, OPSET, steps_before
+from kinlearn.export.graph import DOUBLE, FLOAT, ML_DOMAIN, STRING, Graph, Operation
 from kinlearn.export.models import add_model, outputs_of, task_type
+from kinlearn.export.steps import Block, Columns
+from kinlearn.persistence.describe import feature_table
 
-OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
+IR_VERSION = 8
 INPUT_TYPES = {"double": DOUBLE, "float": FLOAT}
 
 
-def to_onnx(model: Any, X: Any = None, *, input_type: str | None = None) -> Any:
+def to_onnx(model: Any, X: Any = None, *, input_type: str = "double") -> Any:
     """Return a fitted model as an ONNX graph (``pip install "kinlearn[onnx]"``).
 
     The graph computes in double precision and gives the model's probabilities up to rounding.
@@ -26,22 +27,24 @@ def to_onnx(model: Any, X: Any = None, *, input_type: str | None = None) -> Any:
     ----------
     model : estimator
         A fitted kernel estimator of kinlearn, single-task, multi-task or multi-label, one of these
-        for another prevalence (:func:`with_prior`), or a pipeline that ends in one and whose other
-        steps skl2onnx can convert. A kernel that is a function is refused.
+        for another prevalence (:func:`with_prior`) or in :class:`HandOver`, or a pipeline that ends
+        in one and whose other steps impute, scale or encode, or are of kinds that skl2onnx can
+        convert. A kernel that is a function is refused.
     X : DataFrame or array, optional
         Some rows as a pipeline takes them, from which the types of its inputs are read. Left out,
         columns that the pipeline encodes as categories are text, all others numbers.
-    input_type : {"double", "float"}, optional
-        Type of the numbers that the graph takes: double when left out, unless a step is an imputer,
-        which onnxruntime has in single precision only.
+    input_type : {"double", "float"}, default="double"
+        Type of the numbers that the graph takes; it computes in double precision in any case.
 
     Returns
     -------
     onnx.ModelProto
         Inputs: ``X`` of shape (n, features), or one of shape (n, 1) per column for a pipeline with
-        a ``ColumnTransformer``; for a multi-task model ``task``, the ids, of shape (n,).
-        A task never seen gets the shared part, or an error with ``unseen="error"``. Outputs:
-        ``label`` and ``probabilities``; for labels of several classes ``probabilities_0``, ...
+        a ``ColumnTransformer``, missing text as ``""``; for a multi-task model ``task``, the ids, of
+        shape (n,), unless a pipeline makes them a column. A task never seen gets the shared part,
+        or an error with ``unseen="error"``. Outputs:
+        ``label`` and ``probabilities``; for labels of several classes ``probabilities_0``, ...;
+        of :class:`HandOver` also ``answered``.
 
     Examples
     --------
@@ -57,16 +60,21 @@ def to_onnx(model: Any, X: Any = None, *, input_type: str | None = None) -> Any:
     True
     """
     _need_onnx()
-    if input_type is None:
-        input_type = "float" if _imputes(model) else "double"
     if input_type not in INPUT_TYPES:
         raise ValueError(f'input_type={input_type!r} is not known. Choose "double" or "float".')
     check_is_fitted(model)
-    if isinstance(model, PriorShift) and isinstance(model.estimator_, Pipeline):
-        return _pipeline_to_onnx(model.estimator_, X, input_type, shift=model)
-    if isinstance(model, Pipeline):
-        return _pipeline_to_onnx(model, X, input_type)
-    return _estimator_to_onnx(model, INPUT_TYPES[input_type], _n_features(model))
+    graph = Graph("kinlearn")
+    inputs = _inputs(model, X, INPUT_TYPES[input_type])
+    blocks = {
+        name: Block(name if kind == STRING else graph.double(name), width, kind == STRING)
+        for name, kind, width in inputs
+    }
+    task_kind = task_type(model)
+    columns: Columns = blocks if _on_a_table(model) else blocks["X"]
+    names = add_model(graph, model, columns, None if task_kind is None else "task")
+    if task_kind is not None:
+        inputs.append(("task", task_kind, 0))
+    return _made(graph, model, inputs, names)
 
 
 def _need_onnx() -> None:
@@ -79,51 +87,80 @@ def _need_onnx() -> None:
         ) from None
 
 
-def _imputes(model: Any) -> bool:
-    parts = model.get_params(deep=True).values() if hasattr(model, "get_params") else []
-    return any(type(part).__name__ == "SimpleImputer" for part in parts)
+def _pipeline_of(model: Any) -> Any:
+    """The pipeline inside wrappers that takes what the model takes; None if there is none."""
+    while not isinstance(model, Pipeline):
+        if not hasattr(model, "estimator_"):
+            return None
+        model = model.estimator_
+    return model
 
 
-def _n_features(model: Any) -> int | None:
-    n_features = getattr(model, "n_features_in_", None)
-    return int(n_features) if isinstance(n_features, (int, np.integer)) else None
+def _on_a_table(model: Any) -> bool:
+    steps = steps_before(_pipeline_of(model))
+    return (
+        bool(steps) and hasattr(steps[0], "transformers_") and hasattr(model, "feature_names_in_")
+    )
 
 
-def _estimator_to_onnx(model: Any, input_kind: int, n_features: int | None) -> Any:
-    """The graph of a kernel estimator alone."""
+def _inputs(model: Any, X: Any, number: int) -> list[tuple[str, int, int]]:
+    """Name, element type and width of what the graph takes, tasks apart."""
+    if not _on_a_table(model):
+        return [("X", number, int(model.n_features_in_))]
+    names = [str(name) for name in model.feature_names_in_]
+    if X is not None:
+        text = {name: _is_text(X[name]) for name in names}
+    else:
+        table = feature_table(_pipeline_of(model), None)
+        text = {each["name"]: each["type"] == "category" for each in table}
+    return [(name, STRING if text[name] else number, 1) for name in names]
+
+
+def _is_text(column: Any) -> bool:
+    return any(isinstance(value, str) for value in column)
+
+
+def _made(graph: Graph, model: Any, inputs: list[tuple[str, int, int]], names: list[str]) -> Any:
+    """The finished graph, checked."""
     from onnx import checker, helper
 
-    graph = Graph("kinlearn")
-    task_kind = task_type(model)
-    inputs = [helper.make_tensor_value_info("X", input_kind, [None, n_features])]
-    if task_kind is not None:
-        inputs.append(helper.make_tensor_value_info("task", task_kind, [None]))
-    names = add_model(graph, model, "X", None if task_kind is None else "task")
     outputs = []
     for name, output in zip(names, outputs_of(model), strict=True):
         graph.rename(name, output.name)
         shape = [None] if output.width is None else [None, output.width]
         outputs.append(helper.make_tensor_value_info(output.name, output.kind, shape))
+    given = [
+        helper.make_tensor_value_info(name, kind, [None] if name == "task" else [None, width])
+        for name, kind, width in inputs
+    ]
     nodes = [
-        helper.make_node(
-            node.kind,
-            node.inputs,
-            node.outputs,
-            domain=node.domain,
-            name=f"{node.kind}_{number}",
-            **node.attributes,
-        )
+        node if not isinstance(node, Operation) else _as_node(node, number)
         for number, node in enumerate(graph.operations)
     ]
     constants = [as_tensor(name, values) for name, values in graph.constants.items()]
     made = helper.make_model(
-        helper.make_graph(nodes, type(model).__name__, inputs, outputs, constants),
+        helper.make_graph(
+            nodes, type(model).__name__, given, outputs, [*constants, *graph.embedded]
+        ),
         opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(ML_DOMAIN, ML_OPSET)],
         ir_version=IR_VERSION,
         producer_name="kinlearn",
     )
     checker.check_model(made)
     return made
+
+
+def _as_node(node: Operation, number: int) -> Any:
+    from onnx import helper
+
+    return helper.make_node(
+        node.kind,
+        node.inputs,
+        node.outputs,
+        domain=node.domain,
+        name=f"{node.kind}_{number}",
+        **node.attributes,
+    )
 
 
 def as_tensor(name: str, values: Any) -> Any:
@@ -134,91 +171,3 @@ def as_tensor(name: str, values: Any) -> Any:
         text = [value.encode() for value in values.ravel().tolist()]
         return helper.make_tensor(name, TensorProto.STRING, values.shape, text)
     return numpy_helper.from_array(np.ascontiguousarray(values).reshape(values.shape), name)
-
-
-# -- pipelines --------------------------------------------------------------------------------
-
-
-def _pipeline_to_onnx(model: Pipeline, X: Any, input_type: str, shift: Any = None) -> Any:
-    """skl2onnx's graph of the steps before the estimator, followed by the estimator's."""
-    from onnx import checker, compose
-    from skl2onnx import convert_sklearn
-
-    last = last_step(model)
-    steps = _steps_before(model)
-    if shift is not None:
-        last = _shifted_last(shift, last)
-    if not steps:
-        return _estimator_to_onnx(last, INPUT_TYPES[input_type], _n_features(model))
-    front = convert_sklearn(
-        Pipeline(steps),
-        initial_types=_initial_types(model, X, input_type),
-        target_opset={"": OPSET, ML_DOMAIN: ML_OPSET},
-    )
-    given = front.graph.output[0]
-    back = _estimator_to_onnx(last, given.type.tensor_type.elem_type, _n_features(last_step(last)))
-    front.ir_version = back.ir_version = IR_VERSION
-    for each in (front, back):
-        _same_opsets(each)
-    front = compose.add_prefix(
-        front, "steps_", rename_inputs=False, rename_outputs=True, rename_initializers=True
-    )
-    joint = compose.merge_models(
-        front, back, io_map=[(front.graph.output[0].name, "X")], outputs=_names(back.graph.output)
-    )
-    checker.check_model(joint)
-    return joint
-
-
-def _names(values: Any) -> list[str]:
-    return [value.name for value in values]
-
-
-def _same_opsets(model: Any) -> None:
-    from onnx import helper
-
-    del model.opset_import[:]
-    model.opset_import.extend(
-        [helper.make_opsetid("", OPSET), helper.make_opsetid(ML_DOMAIN, ML_OPSET)]
-    )
-
-
-def _shifted_last(shift: PriorShift, last: Any) -> PriorShift:
-    """The same shift of the last step alone."""
-    moved = PriorShift(last, prior=shift.prior, training_prior=shift.training_prior)
-    for name, value in vars(shift).items():
-        if name.endswith("_"):
-            setattr(moved, name, value)
-    moved.estimator_, moved.n_features_in_ = last, last.n_features_in_
-    return moved
-
-
-def _steps_before(model: Pipeline) -> list[tuple[str, Any]]:
-    steps: list[tuple[str, Any]] = []
-    while isinstance(model, Pipeline):
-        steps += [(f"step{len(steps) + i}", step) for i, (_, step) in enumerate(model.steps[:-1])]
-        model = model.steps[-1][1]
-    return steps
-
-
-def _initial_types(model: Pipeline, X: Any, input_type: str) -> list[tuple[str, Any]]:
-    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, StringTensorType
-
-    from kinlearn.persistence.describe import feature_table
-
-    number = DoubleTensorType if input_type == "double" else FloatTensorType
-    by_column = hasattr(model.steps[0][1], "transformers_") and hasattr(model, "feature_names_in_")
-    if not by_column:
-        return [("X", number([None, _n_features(model)]))]
-    if X is not None:
-        kinds = {str(name): _is_text(X[name]) for name in X.columns}
-    else:
-        kinds = {each["name"]: each["type"] == "category" for each in feature_table(model, None)}
-    return [
-        (name, StringTensorType([None, 1]) if text else number([None, 1]))
-        for name, text in kinds.items()
-    ]
-
-
-def _is_text(column: Any) -> bool:
-    return any(isinstance(value, str) for value in column)

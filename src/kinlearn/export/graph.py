@@ -46,7 +46,8 @@ class Graph:
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
-        self.operations: list[Operation] = []
+        self.operations: list[Any] = []  # of Operation, and of nodes embedded as they are
+        self.embedded: list[Any] = []  # constants of these
         self.constants: dict[str, NDArray] = {}
         self._count = 0
 
@@ -66,11 +67,13 @@ class Graph:
         self.constants[name] = values
         return name
 
-    def add(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
-        """Append an operation with one result, and return that result's name."""
-        out = self.name(kind.lower())
-        self.operations.append(Operation(kind, list(inputs), [out], domain, attributes))
-        return out
+    def add(
+        self, kind: str, *inputs: str, domain: str = "", n_results: int = 1, **attributes: Any
+    ) -> str:
+        """Append an operation, and return the name of its first result."""
+        results = [self.name(kind.lower()) for _ in range(n_results)]
+        self.operations.append(Operation(kind, list(inputs), results, domain, attributes))
+        return results[0]
 
     def rename(self, name: str, wanted: str) -> None:
         """Give a result the name it has outside."""

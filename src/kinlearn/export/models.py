@@ -8,14 +8,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from kinlearn.estimators._base import KernelClassifier
+from kinlearn.estimators._held_out import last_step
 from kinlearn.estimators._multilabel_base import MultiLabelClassifier
 from kinlearn.estimators._task_base import TaskClassifier
+from kinlearn.estimators.hand_over import HandOver
 from kinlearn.estimators.prior_shift import PriorShift
-from kinlearn.export.graph import DOUBLE, INT64, ML_DOMAIN, STRING, Graph
+from kinlearn.export.front import add_front
+from kinlearn.export.graph import BOOL, DOUBLE, INT64, ML_DOMAIN, STRING, Graph
 from kinlearn.export.posterior import add_labels, add_posterior, class_values
-from kinlearn.export.scores import add_scores
+from kinlearn.export.scores import add_measure, add_scores
+from kinlearn.export.steps import Block, Columns
+from kinlearn.familiarity import NEIGHBOURS
 
 # An index beyond every task: gathering by it is an error of the runtime, as asked for.
 NO_TASK = 2**31
@@ -31,7 +37,13 @@ class Output:
 
 
 def task_type(model: Any) -> int | None:
-    """Return the element type of the task input; None for a model without tasks."""
+    """Return the element type of the task input; None for a model without one.
+
+    In a pipeline, the ids may be a column of what the steps before make, and then are no input.
+    """
+    if isinstance(model, Pipeline):
+        last = last_step(model)
+        return None if getattr(last, "task_column", None) is not None else task_type(last)
     tasks = getattr(model, "tasks_", None)
     if tasks is None:
         return None
@@ -40,8 +52,12 @@ def task_type(model: Any) -> int | None:
 
 def outputs_of(model: Any) -> list[Output]:
     """Return what the graph of a model puts out."""
+    if isinstance(model, Pipeline):
+        return outputs_of(last_step(model))
+    if isinstance(model, HandOver):
+        return [*outputs_of(model.estimator_), Output("answered", BOOL, None)]
     if isinstance(model, PriorShift):
-        model = model.estimator_
+        return outputs_of(model.estimator_)
     if isinstance(model, MultiLabelClassifier) and not model.single_:
         n_labels = len(model.learnt_)
         label = Output("label", INT64, n_labels)
@@ -61,7 +77,7 @@ def _label_type(classes: NDArray) -> int:
     return STRING if kind == "U" else DOUBLE if kind == "f" else INT64
 
 
-def add_model(graph: Graph, model: Any, X: str, task: str | None = None) -> list[str]:
+def add_model(graph: Graph, model: Any, X: Columns, task: str | None = None) -> list[str]:
     """Append a fitted model; return the names of its results, in the order of `outputs_of`.
 
     Parameters
@@ -69,24 +85,30 @@ def add_model(graph: Graph, model: Any, X: str, task: str | None = None) -> list
     graph : Graph
         To append to.
     model : estimator
-        A fitted kernel estimator, or such a one for another prevalence.
-    X : str
-        Name of the rows, of any type of number.
+        A fitted kernel estimator, or one wrapped to answer for another prevalence or to hand over.
+    X : Block, or dict of {name: Block}
+        The rows in double precision, or the columns of a table for a pipeline.
     task : str, optional
         Name of the task ids, for a model with tasks.
     """
     if isinstance(model, PriorShift):
         return _add_prior_shift(graph, model, X, task)
+    if isinstance(model, HandOver):
+        return _add_hand_over(graph, model, X, task)
+    if isinstance(model, Pipeline):
+        last = last_step(model)
+        rows, column = _split_task_column(graph, last, add_front(graph, model, X))
+        return add_model(graph, last, rows, column or task)
     if not isinstance(model, KernelClassifier):
         raise TypeError(
             f"to_onnx takes kinlearn's kernel estimators and pipelines that end in one, but got a "
             f"{type(model).__name__}."
         )
-    rows = graph.double(X)
+    assert isinstance(X, Block)
     if isinstance(model, TaskClassifier):
-        scores = _add_task_scores(graph, model, rows, task)
+        scores = _add_task_scores(graph, model, X.name, task)
     else:
-        scores = add_scores(graph, rows, model, model.kept_sigmas_, model.coef_)
+        scores = add_scores(graph, X.name, model, model.kept_sigmas_, model.coef_)
     if isinstance(model, MultiLabelClassifier):
         return _add_multilabel(graph, model, scores)
     proba = add_posterior(graph, scores, model.posterior, model.beta_, _fallback(model))
@@ -108,14 +130,15 @@ def _add_task_scores(graph: Graph, model: Any, X: str, task: str | None) -> str:
     scores = add_scores(graph, X, model, model.kept_sigmas_, coefs)
     shape = graph.constant([-1, n_tasks + 1, n_classes])
     by_task = graph.add("Reshape", scores, shape)
-    index = _add_task_index(graph, model, task, n_tasks)
+    index = add_task_index(graph, model, task)
     return graph.add("GatherND", by_task, index, batch_dims=1)
 
 
-def _add_task_index(graph: Graph, model: Any, task: str, n_tasks: int) -> str:
+def add_task_index(graph: Graph, model: Any, task: str) -> str:
     """Number of each row's task, shape (n, 1); the last for tasks never seen."""
     ids = class_values(model.tasks_)
-    unseen = n_tasks if model.unseen == "shared" else NO_TASK
+    n_tasks = len(ids)
+    unseen = NO_TASK if getattr(model, "unseen", "shared") == "error" else n_tasks
     flat = graph.add("Reshape", task, graph.constant([-1, 1]))
     keys: dict[str, Any] = {"keys_strings": ids.tolist()}
     if ids.dtype.kind != "U":
@@ -135,14 +158,74 @@ def _add_task_index(graph: Graph, model: Any, task: str, n_tasks: int) -> str:
     )
 
 
-def _add_prior_shift(graph: Graph, model: Any, X: str, task: str | None) -> list[str]:
-    _, proba = add_model(graph, model.estimator_, X, task)
+def _add_prior_shift(graph: Graph, model: Any, X: Columns, task: str | None) -> list[str]:
+    _, proba, *_ = add_model(graph, model.estimator_, X, task)
     weighted = graph.add("Mul", proba, graph.constant(model.odds_))
     total = graph.sum(weighted, axis=1)
     known = graph.add("Greater", total, graph.constant(0.0))
     fallback = graph.constant((model.odds_ * model.training_prior_)[None])
     shifted = graph.add("Where", known, graph.add("Div", weighted, total), fallback)
     return [add_labels(graph, shifted, model.classes_), shifted]
+
+
+def _split_task_column(graph: Graph, model: Any, rows: Block) -> tuple[Block, str | None]:
+    """Take the column of task ids, if the model reads one, out of what the steps before made."""
+    column = getattr(model, "task_column", None)
+    if column is None:
+        return rows, None
+    if isinstance(column, str):
+        raise ValueError(
+            f"task_column={column!r} is a name, but arrays in an ONNX graph have none: give the "
+            "column's position."
+        )
+    position = int(column) % rows.width
+    rest = np.delete(np.arange(rows.width), position)
+    ids = graph.add("Reshape", graph.column(rows.name, position), graph.constant([-1]))
+    features = graph.add("Gather", rows.name, graph.constant(rest), axis=1)
+    return Block(features, len(rest)), graph.add("Cast", ids, to=INT64)
+
+
+# -- handing over -----------------------------------------------------------------------------
+
+
+def _add_hand_over(graph: Graph, model: Any, X: Columns, task: str | None) -> list[str]:
+    inner = model.estimator_
+    if isinstance(inner, Pipeline):  # its steps serve probabilities and familiarity alike
+        X, inner = add_front(graph, inner, X), last_step(inner)
+    _, proba, *_ = add_model(graph, inner, X, task if takes_tasks(inner) else None)
+    highest = graph.add("TopK", proba, graph.constant([1]), axis=1, n_results=2)
+    confidence = graph.add("Gather", highest, graph.constant(0), axis=1)
+    threshold = graph.constant(float(model.threshold_))
+    if model.per_task and task is not None:
+        index = graph.add("Reshape", add_task_index(graph, model, task), graph.constant([-1]))
+        levels = np.append(model.task_thresholds_, np.inf)
+        threshold = graph.add("Gather", graph.constant(levels), index, axis=0)
+    answered = graph.add("Greater", confidence, threshold)
+    if model.min_familiarity > 0 and isinstance(inner, KernelClassifier):
+        assert isinstance(X, Block)
+        familiar = _add_is_familiar(graph, inner, X.name, float(model.min_familiarity))
+        answered = graph.add("And", answered, familiar)
+    return [add_labels(graph, proba, model.classes_), proba, answered]
+
+
+def takes_tasks(model: Any) -> bool:
+    """Whether a fitted model is given task ids."""
+    return getattr(last_step(model), "tasks_", None) is not None
+
+
+def _add_is_familiar(graph: Graph, model: Any, X: str, least: float) -> str:
+    """Whether the support of rows reaches that of the given share of training rows."""
+    similar = model.kernel in ("cosine", "precomputed")
+    measure = add_measure(graph, X, model, nearness=True)
+    kth = min(NEIGHBOURS, model.n_centers_)
+    nearest = graph.add(
+        "TopK", measure, graph.constant([kth]), axis=1, largest=int(similar), n_results=2
+    )
+    support = graph.add("Gather", nearest, graph.constant(kth - 1), axis=1)
+    needed = float(model.support_[int(np.ceil(least * len(model.support_))) - 1])
+    if similar:
+        return graph.add("GreaterOrEqual", support, graph.constant(needed))
+    return graph.add("LessOrEqual", support, graph.constant(-needed))
 
 
 # -- several labels ---------------------------------------------------------------------------

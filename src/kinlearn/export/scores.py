@@ -36,8 +36,11 @@ def add_scores(
     return total
 
 
-def add_measure(graph: Graph, X: str, model: Any) -> str:
-    """Append the kernel's measure between rows and centres, shape (n, m)."""
+def add_measure(graph: Graph, X: str, model: Any, nearness: bool = False) -> str:
+    """Append the kernel's measure between rows and centres, shape (n, m).
+
+    With `nearness` the one by which rows are familiar: distances for inner products, too.
+    """
     kernel, centers = model.kernel, model.centers_
     if callable(kernel):
         raise ValueError(
@@ -48,7 +51,7 @@ def add_measure(graph: Graph, X: str, model: Any) -> str:
         return graph.add("Gather", X, graph.constant(np.asarray(centers)), axis=1)
     C = centers.toarray() if sp.issparse(centers) else np.asarray(centers)
     C = C.astype(np.float64)
-    if kernel == "rbf":
+    if kernel == "rbf" or (nearness and kernel in ("linear", "polynomial")):
         return _add_squared_distances(graph, X, C)
     if kernel in ("laplacian", "chi2"):
         return _add_feature_sum(graph, X, C, chi2=kernel == "chi2")
