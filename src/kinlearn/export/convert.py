@@ -40,9 +40,9 @@ def to_onnx(model: Any, X: Any = None, *, input_type: str = "double") -> Any:
     -------
     onnx.ModelProto
         Inputs: ``X`` of shape (n, features), or one of shape (n, 1) per column for a pipeline with
-        a ``ColumnTransformer``, missing text as ``""``; for a multi-task model ``task``, the ids, of
-        shape (n,), unless a pipeline makes them a column. A task never seen gets the shared part,
-        or an error with ``unseen="error"``. Outputs:
+        a ``ColumnTransformer``, missing text as ``""``; for a multi-task model ``task`` of shape
+        (n,), the ids, unless a pipeline makes them a column. A task never seen gets the shared
+        part, or an error with ``unseen="error"``. Outputs:
         ``label`` and ``probabilities``; for labels of several classes ``probabilities_0``, ...;
         of :class:`HandOver` also ``answered``.
 
