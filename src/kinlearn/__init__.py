@@ -1,6 +1,8 @@
 """Classification with trustworthy probabilities, in closed form, for one task or many."""
 
+from kinlearn.compression import compress
 from kinlearn.estimators.aggregate_lda import AggregateLDA
+from kinlearn.estimators.hand_over import HandOver
 from kinlearn.estimators.heterogeneous_lspc import HeterogeneousLSPC
 from kinlearn.estimators.independent_tasks import IndependentTasks
 from kinlearn.estimators.kernel_logistic_regression import KernelLogisticRegression
@@ -13,8 +15,11 @@ from kinlearn.estimators.multilabel_lspc_cv import MultiLabelLSPCCV
 from kinlearn.estimators.multitask_lspc import MultiTaskLSPC
 from kinlearn.estimators.multitask_lspc_cv import MultiTaskLSPCCV
 from kinlearn.estimators.pooled_tasks import PooledTasks
+from kinlearn.estimators.prior_shift import with_prior
 from kinlearn.estimators.ratio_trace_lda import RatioTraceLDA
 from kinlearn.estimators.trace_ratio_lda import TraceRatioLDA
+from kinlearn.export import to_onnx
+from kinlearn.persistence import KinFileError, load, model_info, save
 
 __version__ = "0.1.0"
 
@@ -23,9 +28,11 @@ __all__ = [
     "LSPCCV",
     "MTDA",
     "AggregateLDA",
+    "HandOver",
     "HeterogeneousLSPC",
     "IndependentTasks",
     "KernelLogisticRegression",
+    "KinFileError",
     "MTDAClassifier",
     "MultiLabelLSPC",
     "MultiLabelLSPCCV",
@@ -35,4 +42,10 @@ __all__ = [
     "RatioTraceLDA",
     "TraceRatioLDA",
     "__version__",
+    "compress",
+    "load",
+    "model_info",
+    "save",
+    "to_onnx",
+    "with_prior",
 ]
