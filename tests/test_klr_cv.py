@@ -49,7 +49,6 @@ def pairs_of(cv, X, y, groups):
     ("cv", "grouped"),
     [
         (5, False),
-        ("loo", False),
         ("loo", True),
         (KFold(3, shuffle=True, random_state=0), False),
         (GroupKFold(3), True),
@@ -70,6 +69,17 @@ def test_every_held_out_score_is_a_refit_without_row_and_centre(data, cv, groupe
             found = model.cv_scores_[p, [position[int(i)] for i in test]]
             expected, near = refit.predict_proba(X[test]), 1e-5 if solver == "newton" else 1e-3
             np.testing.assert_allclose(softmaxed(found), expected, atol=near)
+
+
+def test_leave_one_out_is_a_refit_for_every_row(data):
+    X, y = data[0][:24], data[1][:24]
+    grid = {"sigmas": [2.0], "regs": [1e-2, 1.0]}
+    model = KernelLogisticRegressionCV(**grid, cv="loo", store_cv_scores=True).fit(X, y)
+    for i in (0, 11, 23):
+        keep = np.arange(24) != i
+        refit = KernelLogisticRegression(sigma=2.0, reg=1e-2).fit(X[keep], y[keep])
+        expected = refit.predict_proba(X[[i]])[0]
+        np.testing.assert_allclose(softmaxed(model.cv_scores_[0])[i], expected, atol=1e-5)
 
 
 def test_fixed_centres_are_kept_when_rows_are_held_out(data):
@@ -111,7 +121,7 @@ def test_scores_are_of_its_own_posterior(data):
     for scoring, value in cases.items():
         model = KernelLogisticRegressionCV(
             **GRID, scoring=scoring, cv="loo", store_cv_scores=True
-        ).fit(X, y)
+        ).fit(X, y, groups=np.arange(60) % 4)
         assert model.best_score_ == pytest.approx(value(model.cv_scores_[model.best_index_]))
     own = KernelLogisticRegressionCV(**GRID, scoring=lambda y, q: float(np.mean(q))).fit(X, y)
     assert np.isfinite(own.best_score_)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit, logsumexp, softmax
 
 Array = NDArray[np.float64]
 
@@ -48,17 +47,23 @@ class LogisticLoss:
     def binary(self) -> bool:
         return self.targets.shape[1] == 1
 
+    def evaluate(self, f: Array) -> tuple[float, Array]:
+        """``L(f)``, and the chance of the second class or of every class."""
+        if self.binary:
+            # log(1+exp(f)) - z f, from exp(-|f|), which cannot overflow
+            small = np.exp(-np.abs(f))
+            rows = np.maximum(f, 0.0) + np.log1p(small) - self.targets * f
+            p = np.where(f >= 0.0, 1.0, small) / (1.0 + small)
+            return float(self.share[:, 0] @ rows[:, 0]), p
+        top = f.max(axis=1, keepdims=True)
+        odds = np.exp(f - top)
+        total = odds.sum(axis=1, keepdims=True)
+        rows = (np.log(total) + top)[:, 0] - np.einsum("nk,nk->n", self.targets, f)
+        return float(self.share[:, 0] @ rows), odds / total
+
     def value(self, f: Array) -> float:
         """``L(f)``."""
-        if self.binary:
-            rows = -(self.targets * log_expit(f) + (1.0 - self.targets) * log_expit(-f))[:, 0]
-        else:
-            rows = logsumexp(f, axis=1) - np.einsum("nk,nk->n", self.targets, f)
-        return float(self.share[:, 0] @ rows)
-
-    def probabilities(self, f: Array) -> Array:
-        """Chance of the second class, or of every class."""
-        return expit(f) if self.binary else softmax(f, axis=1)
+        return self.evaluate(f)[0]
 
     def slopes(self, p: Array) -> Array:
         """``∂L/∂f`` where the probabilities are p."""

@@ -30,6 +30,7 @@ def newton_multiclass(
     max_iter: int = 50,
     start: Array | None = None,
     scales: Sequence[float] = (1.0,),
+    patience: int | None = None,
 ) -> LogisticSolution:
     """Newton steps over beta, one column a class.
 
@@ -39,6 +40,8 @@ def newton_multiclass(
         Factor of the kernel matrix with orthogonal columns.
     loss, reg, tol, max_iter, start, scales
         As in :func:`kinlearn.solvers.logistic_newton.newton_dual`.
+    patience : int, optional
+        Return, converged or not, after a step that took so many conjugate gradient iterations.
 
     Examples
     --------
@@ -50,14 +53,23 @@ def newton_multiclass(
     True
     """
     problem = FactorProblem(F, loss, reg)
-    return descend(problem, _Steps(problem).direction, tol, max_iter, problem.start(start, scales))
+    steps = _Steps(problem, patience or MAX_INNER_STEPS)
+    return descend(
+        problem,
+        steps.direction,
+        tol,
+        max_iter,
+        problem.start(start, scales),
+        give_up=lambda: patience is not None and steps.exhausted,
+    )
 
 
 class _Steps:
     """Solves for Newton steps by conjugate gradients, preconditioned by the Hessian's diagonal."""
 
-    def __init__(self, problem: FactorProblem) -> None:
-        self.problem = problem
+    def __init__(self, problem: FactorProblem, patience: int) -> None:
+        self.problem, self.patience = problem, patience
+        self.exhausted = False
         self.squares = problem.F**2
 
     def direction(self, gradient: Array, p: Array, norm: float) -> Array:
@@ -71,7 +83,7 @@ class _Steps:
         direction = preconditioned
         energy = float(np.vdot(residual, preconditioned))
         target = accuracy**2 * energy
-        for _ in range(MAX_INNER_STEPS):
+        for _ in range(self.patience):
             product = self.problem.hessian_product(p, direction)
             length = energy / float(np.vdot(direction, product))
             solution -= length * direction
@@ -79,6 +91,7 @@ class _Steps:
             preconditioned = residual / diagonal
             previous, energy = energy, float(np.vdot(residual, preconditioned))
             if energy <= target:
-                break
+                return solution
             direction = preconditioned + (energy / previous) * direction
+        self.exhausted = True
         return solution

@@ -108,10 +108,10 @@ def newton_dual(
         f = gram @ start
         scale = best_scale(loss, f, float(np.vdot(start, f)), reg, scales)
         v, f = reg * scale * start, scale * f
-    value = loss.value(f) + 0.5 * float(np.vdot(v, f))
+    value, p = loss.evaluate(f)
+    value += 0.5 * float(np.vdot(v, f))
     step = 0
     while True:
-        p = loss.probabilities(f)
         g = loss.slopes(p)
         residual = g + v
         norm = float(np.sqrt(max(float(np.vdot(residual, gram @ residual)), 0.0)))
@@ -137,11 +137,12 @@ def newton_dual(
         size = 1.0
         for _ in range(MAX_HALVINGS):
             trial_v, trial_f = v + size * direction, f + size * change
-            trial = loss.value(trial_f) + 0.5 * float(np.vdot(trial_v, trial_f))
+            trial, trial_p = loss.evaluate(trial_f)
+            trial += 0.5 * float(np.vdot(trial_v, trial_f))
             if trial <= value + 1e-15 * abs(value):
                 break
             size *= 0.5
-        v, f, value = trial_v, trial_f, trial
+        v, f, p, value = trial_v, trial_f, trial_p, trial
 
 
 class FactorProblem:
@@ -160,9 +161,8 @@ class FactorProblem:
 
     def evaluate(self, beta: Array) -> tuple[float, Array, Array]:
         """Value, gradient and probabilities."""
-        f = self.F @ beta
-        p = self.loss.probabilities(f)
-        value = self.loss.value(f) + 0.5 * self.reg * float(np.vdot(beta, beta))
+        value, p = self.loss.evaluate(self.F @ beta)
+        value += 0.5 * self.reg * float(np.vdot(beta, beta))
         return value, self.F.T @ self.loss.slopes(p) + self.reg * beta, p
 
     def hessian_product(self, p: Array, direction: Array) -> Array:
@@ -217,11 +217,12 @@ def descend(
     tol: float,
     max_iter: int,
     beta: Array,
+    give_up: Callable[[], bool] = lambda: False,
 ) -> LogisticSolution:
-    """Newton steps, halved until the objective falls enough."""
+    """Newton steps, halved until the objective falls enough; `give_up` ends them early."""
     value, gradient, p = problem.evaluate(beta)
     norm, step = float(np.linalg.norm(gradient)), 0
-    while norm > tol and step < max_iter:
+    while norm > tol and step < max_iter and not give_up():
         step += 1
         direction = find(gradient, p, norm)
         size, slope = 1.0, float(np.vdot(gradient, direction))

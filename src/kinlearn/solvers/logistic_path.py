@@ -5,7 +5,8 @@ From a kernel matrix between rows (:class:`DualPath`), or from explicit features
 
     two classes, "newton"       r×r Cholesky factorisations where the rank r is at most half of n,
                                 n×n ones in the dual otherwise
-    more classes, "newton"      conjugate gradients in the eigenbasis
+    more classes, "newton"      conjugate gradients in the eigenbasis; exact steps in the dual once
+                                they take too many iterations
     "lbfgs"                     quasi-Newton in the eigenbasis
 """
 
@@ -23,6 +24,7 @@ from kinlearn.solvers.kernel_factor import (
     orthogonal,
     pivoted_cholesky,
 )
+from kinlearn.solvers.logistic_exact import newton_dual_multiclass
 from kinlearn.solvers.logistic_lbfgs import lbfgs
 from kinlearn.solvers.logistic_loss import Array, LogisticLoss
 from kinlearn.solvers.logistic_multiclass import newton_multiclass
@@ -34,6 +36,8 @@ from kinlearn.solvers.logistic_newton import (
 )
 
 SOLVERS = ("newton", "lbfgs")
+# So many conjugate gradient iterations cost about as much as an exact step.
+PATIENCE = 60
 DEFAULT_MAX_ITER = {"newton": 50, "lbfgs": 2000}
 
 
@@ -99,12 +103,22 @@ class DualPath:
         if self.factor.rank == 0:  # a kernel of zeros: all scores are zero
             return LogisticSolution(np.zeros_like(self.loss.targets), 0.0, 0, made)
         run = _factor_solver(self.by_cholesky, self.stopping.solver)
-        found = run(self.factor.F, self.loss, reg, tol, most, self.start, scales)
+        iterative = run is newton_multiclass
+        patience = {"patience": PATIENCE} if iterative else {}
+        F = self.factor.F
+        found = run(F, self.loss, reg, tol, most, self.start, scales, **patience)
         self.start = found.coef
         # at the optimum reg·a is minus the slopes
-        slopes = self.loss.slopes(self.loss.probabilities(self.factor.F @ found.coef))
+        slopes = self.loss.slopes(self.loss.evaluate(F @ found.coef)[1])
         a = self.factor.duals(found.coef, -slopes / reg)
-        return replace(found, coef=a, n_factorisations=found.n_factorisations + made)
+        made += found.n_factorisations
+        if iterative and found.gradient_norm > tol and found.n_iter < most:
+            left, before = most - found.n_iter, found.n_iter
+            found = newton_dual_multiclass(self.gram, self.loss, reg, tol, left, start=a)
+            a, made = found.coef, made + found.n_factorisations
+            found = replace(found, n_iter=before + found.n_iter)
+            self.start = F.T @ a
+        return replace(found, coef=a, n_factorisations=made)
 
 
 class FeaturePath:
