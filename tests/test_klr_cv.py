@@ -1,7 +1,10 @@
 """The tuned logistic estimators: every held-out score is a refit, and the grids are LSPC's."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
@@ -121,8 +124,10 @@ def test_scores_are_of_its_own_posterior(data):
     for scoring, value in cases.items():
         model = KernelLogisticRegressionCV(
             **GRID, scoring=scoring, cv="loo", store_cv_scores=True
-        ).fit(X, y, groups=np.arange(60) % 4)
-        assert model.best_score_ == pytest.approx(value(model.cv_scores_[model.best_index_]))
+        ).fit(X, y, groups=np.arange(60) // 20)
+        scores = np.empty((60, n_classes))
+        scores[model.cv_rows_] = model.cv_scores_[model.best_index_]
+        assert model.best_score_ == pytest.approx(value(scores))
     own = KernelLogisticRegressionCV(**GRID, scoring=lambda y, q: float(np.mean(q))).fit(X, y)
     assert np.isfinite(own.best_score_)
 
@@ -187,8 +192,15 @@ def test_wrong_choices_are_sentences(data, settings, message):
 
 
 def test_an_unfinished_search_says_so(data):
-    with pytest.warns(UserWarning, match=r"stopped some held-out fits of its best point"):
-        KernelLogisticRegressionCV(sigmas=[2.0], regs=[1e-6], max_iter=1).fit(*data)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = KernelLogisticRegressionCV(sigmas=[2.0], regs=[1e-6], max_iter=1).fit(*data)
+    messages = [str(w.message) for w in said if w.category is ConvergenceWarning]
+    assert [("held-out fits of its best point" in m, "raise max_iter" in m) for m in messages] == [
+        (True, True),
+        (False, True),
+    ]
+    assert model.cv_results_["max_gradient_norm"][0] > 1e-7
 
 
 # -- several tasks ----------------------------------------------------------------------------

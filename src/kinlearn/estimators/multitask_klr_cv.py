@@ -80,7 +80,7 @@ cv_rows_, n_features_in_, feature_names_in_
     >>> from kinlearn.datasets import make_related_tasks
     >>> X, y, task = make_related_tasks(n_tasks=4, n_samples=20, random_state=0)
     >>> model = MultiTaskKernelLogisticRegressionCV(
-    ...     sigmas=[1, 2, 4], sharings=[0, 0.5, 1], regs=[1e-4, 1e-3, 1e-2]
+    ...     sharings=[0, 0.5, 1], regs=[1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1]
     ... ).fit(X, y, task=task)
     >>> model.predict_proba(X[:2], task=task[:2]).shape
     (2, 2)
