@@ -209,7 +209,9 @@ def main(arguments: list[str] | None = None) -> Results:
     parser.add_argument("--out", type=Path, default=RESULTS / "klr.json")
     options = parser.parse_args(arguments)
     results = Results(options.out, fresh=options.fresh)
-    sizes, tuned = ([60], [("single", 60)]) if options.quick else (options.sizes, TUNED)
+    sizes, tuned = options.sizes, [cell for cell in TUNED if cell[1] in options.sizes]
+    if options.quick:
+        sizes, tuned = [60], [("single", 60)]
     with threadpool_limits(options.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if "fit" in options.parts:

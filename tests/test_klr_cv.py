@@ -280,3 +280,36 @@ def test_auc_by_task_can_be_tuned_for(related):
     assert 0.5 < model.best_score_ <= 1.0
     with pytest.raises(ValueError, match="average='macro' is not known"):
         MultiTaskKernelLogisticRegressionCV(average="macro").fit(X, y, task=task)
+
+
+def test_a_precomputed_kernel_is_searched_as_its_own_kernel(data):
+    X, y = data
+    K = np.exp(-np.square(X[:, None] - X[None]).sum(axis=2) / 8)
+    regs = [1e-4, 1e-2, 1.0]
+    own = KernelLogisticRegressionCV(sigmas=[2.0], regs=regs).fit(X, y)
+    given = KernelLogisticRegressionCV(kernel="precomputed", regs=regs).fit(K, y)
+    assert given.reg_ == own.reg_
+    np.testing.assert_allclose(given.predict_proba(K), own.predict_proba(X), atol=1e-4)
+
+
+def test_class_weights_count_in_the_default_criterion_only(data):
+    X, y = data
+    settings = {**GRID, "class_weight": {0: 5.0, 1: 1.0, 2: 1.0}, "store_cv_scores": True}
+    if len(np.unique(y)) == 2:
+        settings["class_weight"].pop(2)
+    weights = np.array([5.0, 1.0, 1.0])[y]
+    for scoring, w in ((None, weights), ("log_loss", None)):
+        model = KernelLogisticRegressionCV(**settings, scoring=scoring, cv=KFold(2)).fit(X, y)
+        scores = model.cv_scores_[model.best_index_]
+        halves = [slice(0, 30), slice(30, 60)]
+        labels = model.classes_
+        expected = [
+            -log_loss(
+                y[part],
+                softmaxed(scores[part]),
+                sample_weight=None if w is None else w[part],
+                labels=labels,
+            )
+            for part in halves
+        ]
+        assert model.best_score_ == pytest.approx(np.mean(expected))
