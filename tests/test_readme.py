@@ -9,9 +9,10 @@ ROOT = Path(__file__).parent.parent
 PAGES = [
     "README.md",
     "docs/deployment.md",
-    "docs/multitask.md",
-    "docs/multilabel.md",
+    "docs/klr.md",
     "docs/mtda.md",
+    "docs/multilabel.md",
+    "docs/multitask.md",
 ]
 
 
