@@ -287,8 +287,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Share of the training rows whose support, without themselves, is no better: 0 for a row
-            farther out than all of them, evenly spread over [0, 1] for new rows of their kind.
+            Share of (500 of) the training rows whose support, without themselves, is no better: 0
+            for a row farther out than all, evenly spread over [0, 1] for rows of their kind.
         """
         check_is_fitted(self)
         X = self._without_task_column(X)
