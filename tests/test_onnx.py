@@ -363,6 +363,23 @@ def test_steps_that_only_skl2onnx_knows():
     same(run(to_onnx(model), X=NEW), model.predict_proba(NEW), model.predict(NEW), atol=1e-5)
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_columns_that_are_not_used_and_odd_names(known):
+    scale = StandardScaler() if known else MinMaxScaler()
+    front = make_column_transformer(
+        (make_pipeline(SimpleImputer(), scale), ["age", "dose of drug (mg)"]),
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["grade"]),
+    )
+    names = {"dose": "dose of drug (mg)"}
+    frame, new = table(36, 0).rename(columns=names), table(40, 1).rename(columns=names)
+    model = make_pipeline(front, LSPC()).fit(frame, CLASSES)
+    graph = to_onnx(model, frame)
+    wanted = {value.name for value in graph.graph.input}
+    assert wanted == set(frame)
+    found = run(graph, **as_inputs(new))
+    same(found, model.predict_proba(new), model.predict(new), atol=1e-5)
+
+
 def test_steps_that_nobody_knows():
     model = make_pipeline(FunctionTransformer(np.log1p), LSPC()).fit(X, CLASSES)
     with pytest.raises(ValueError, match=r"skl2onnx cannot convert .*FunctionTransformer"):
