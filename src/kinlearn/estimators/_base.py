@@ -295,7 +295,13 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         kernel = self._kernel()
         _check_for_kernel(X, kernel)
-        return familiarity(support(kernel, X, self.centers_), self.support_)
+        reference = getattr(self, "support_", None)
+        if reference is None:  # the rows were never seen together
+            everything = np.arange(self.n_centers_)
+            reference = reference_support(
+                kernel, self.centers_, self.centers_, everything, everything
+            )
+        return familiarity(support(kernel, X, self.centers_), reference)
 
     def _without_task_column(self, X: Any) -> Any:
         return X
