@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 import sklearn
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -17,6 +17,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import kinlearn
 from kinlearn import LSPC, LSPCCV, HandOver, IndependentTasks, KinFileError, MultiTaskLSPC
+from kinlearn.persistence.allowed import find_type
 from kinlearn.persistence.archive import MANIFEST, TREE, Archive
 from saved_models import (
     CLASSES,
@@ -149,6 +150,15 @@ def test_what_a_file_cannot_hold_is_refused(tmp_path):
     with pytest.raises(ValueError, match="feature_types names 'z'"):
         kinlearn.save(MODELS["LSPC"][0], path, feature_types={"z": "number"})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_every_estimator_has_a_name_and_nothing_else_has():
+    for name in kinlearn.__all__:
+        found = getattr(kinlearn, name)
+        if isinstance(found, type) and issubclass(found, BaseEstimator):
+            assert find_type(f"kinlearn.{name}") is found
+    for name in ("kinlearn.save", "kinlearn.KinFileError", "kinlearn.estimators", "os.system", ""):
+        assert find_type(name) is None
 
 
 def test_a_subclass_is_not_taken_for_its_base(tmp_path):

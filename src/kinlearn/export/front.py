@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
-from kinlearn.export.graph import ML_DOMAIN, Graph
+from kinlearn.export.graph import FLOAT, ML_DOMAIN, Graph
 from kinlearn.export.steps import Block, Columns, add_step, converts
 
 OPSET, ML_OPSET = 17, 3
@@ -49,14 +50,18 @@ def _add_by_skl2onnx(graph: Graph, steps: list[Any], columns: Columns) -> Block:
     """Have skl2onnx convert the steps, and take its nodes over as they are."""
     from onnx import compose
     from skl2onnx import convert_sklearn
-    from skl2onnx.common.data_types import DoubleTensorType, StringTensorType
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, StringTensorType
 
     given = columns if isinstance(columns, dict) else {"X": columns}
+    pipeline = Pipeline([(f"step{i}", step) for i, step in enumerate(steps)])
+    # onnxruntime imputes in single precision only
+    parts = pipeline.get_params(deep=True).values()
+    single = any(isinstance(part, SimpleImputer) for part in parts)
+    number = FloatTensorType if single else DoubleTensorType
     types = [
-        (name, (StringTensorType if block.text else DoubleTensorType)([None, block.width]))
+        (name, (StringTensorType if block.text else number)([None, block.width]))
         for name, block in given.items()
     ]
-    pipeline = Pipeline([(f"step{i}", step) for i, step in enumerate(steps)])
     try:
         made = convert_sklearn(
             pipeline, initial_types=types, target_opset={"": OPSET, ML_DOMAIN: ML_OPSET}
@@ -71,7 +76,9 @@ def _add_by_skl2onnx(graph: Graph, steps: list[Any], columns: Columns) -> Block:
     inputs = [value.name for value in made.graph.input]
     made = compose.add_prefix(made, prefix)
     for name, block in zip(inputs, given.values(), strict=True):
-        graph.rename(block.name, prefix + name)
+        cast = single and not block.text
+        source = graph.add("Cast", block.name, to=FLOAT) if cast else block.name
+        graph.rename(source, prefix + name)
     graph.operations.extend(made.graph.node)
     graph.embedded.extend(made.graph.initializer)
     output = made.graph.output[0]

@@ -55,6 +55,9 @@ def rows_held(estimator: Any) -> int:
     """Return how many training rows (or projections of such) an estimator keeps."""
     if hasattr(estimator, "centers_") and getattr(estimator, "kernel", None) != "precomputed":
         return int(estimator.n_centers_) if estimator.centers is None else 0
+    sample = getattr(estimator, "_sample", None)
+    if sample is not None:  # rows that sums keep to calibrate on
+        return int(sample.X.shape[0])
     embeddings = getattr(estimator, "embeddings_", None)
     if embeddings is None:
         return 0
