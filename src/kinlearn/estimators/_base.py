@@ -68,6 +68,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, task: np.ndarray | None = None
     ) -> TrainingSet:
         """Validate everything and merge rows."""
+        self.__dict__.pop("statistics_", None)  # a fit anew does not add to an earlier stream
         check_model_choices(self)
         if self.basis not in ("full", "classwise"):
             raise ValueError(f'basis={self.basis!r} is not known. Choose "full" or "classwise".')

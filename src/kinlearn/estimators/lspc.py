@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, KernelClassifier
+from kinlearn.estimators._base import MAX_HELD_OUT_ROWS
+from kinlearn.estimators._single_stream import SingleStream
 from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.selection.folds import make_splits
 from kinlearn.threads import blas_for_rows
 
 
-class LSPC(KernelClassifier):
+class LSPC(SingleStream):
     """Least-squares probabilistic classifier.
 
     Minimises, for each class y with targets ``z = 1[label = y]`` and kernel features

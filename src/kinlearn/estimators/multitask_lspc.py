@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinlearn.estimators._add_task import AddsTasks
+from kinlearn.estimators._task_stream import TaskStream
 from kinlearn.estimators._training_set import check_groups
 from kinlearn.estimators.lspc import LSPC, warn_single_row
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
@@ -28,7 +29,7 @@ ONE_TASK_PARAMETERS = (
 )
 
 
-class MultiTaskLSPC(AddsTasks):
+class MultiTaskLSPC(TaskStream, AddsTasks):
     """Least-squares probabilistic classifier for many related tasks.
 
     Minimises, for each class with targets z, over the parameters θ_t of T tasks::
@@ -220,6 +221,9 @@ degree, coef0, memory_mb, random_state
         coef, shared = design.parameters(self.sigma_, sharing, duals)
         self._keep_point(self.sigma_, coef[None], shared[None], data.weights.sum())
         return self
+
+    def _checked_sharing(self) -> float:
+        return check_sharing(self.sharing)
 
     def _keep_point(self, sigma: float, coef: Any, shared: Any, weight: float) -> None:
         mix = {
