@@ -296,7 +296,7 @@ def run_stream(
             raise ValueError(f"{name} must be a positive whole number, but {value!r} was given.")
     sums = getattr(model, "statistics_", None)
     if not warm_start:
-        model.__dict__.pop("statistics_", None)
+        model._drop_stream()
         model.__dict__.pop("feature_names_in_", None)
     run = StreamRun(
         model, open_source(source, roles, batch_rows), roles, checkpoint, every, progress

@@ -58,7 +58,7 @@ class TaskClassifier(KernelClassifier):
 
     def _read_tasks(self, X: Any, task: Any, sample_weight: Any) -> tuple[Any, Index | None]:
         """Return the features and the rows' task numbers; None where there is one task only."""
-        self.__dict__.pop("statistics_", None)  # a fit anew does not add to an earlier stream
+        self._drop_stream()
         check_choice("unseen", self.unseen, ("shared", "error"))
         X, ids = split_tasks(X, task, self.task_column)
         self.tasks_: NDArray | None = None

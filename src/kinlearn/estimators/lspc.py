@@ -80,6 +80,9 @@ class LSPC(SingleStream):
     held_out_scores_ : ndarray of shape (n_samples, n_classes)
         Leave-one-out scores of the training rows (``posterior="calibrated"``); NaN for rows without
         weight and, beyond 20,000 rows with a subset of centres, for rows not drawn.
+    statistics_ : NormalEquations
+        Sums over the rows, after ``partial_fit``, ``fit_stream`` or ``fit_statistics``; then
+        ``held_out_log_loss_`` takes the place of ``held_out_scores_``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
