@@ -34,7 +34,7 @@ from kinlearn import LSPC, MultiLabelLSPC
 from kinlearn.kernels import median_width, resolve_kernel
 
 WIDTHS = (0.25, 0.5, 1.0)
-REGS = np.logspace(-8, -3, 6)
+REGS = np.logspace(-11, -4, 8)
 TUNING_CENTERS = 300
 SETS = ("letter", "shuttle", "tmc2007", "fashion")
 
