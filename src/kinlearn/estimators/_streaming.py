@@ -14,13 +14,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from kinlearn.estimators._base import KernelClassifier, _check_for_kernel
 from kinlearn.estimators._checks import AUTO_CENTERS, check_model_choices, check_positive
 from kinlearn.estimators._sample_rows import SampleRows, given_rows, kept_rows
-from kinlearn.estimators._stream_fit import StreamProgress, run_stream
+from kinlearn.estimators._stream_fit import run_stream
 from kinlearn.kernels import median_width
 from kinlearn.kernels.measures import Rows
 from kinlearn.posterior import fit_beta, log_loss_rows
 from kinlearn.rows import find_distinct_rows
 from kinlearn.statistics import NormalEquations
-from kinlearn.streams import Batch, ColumnRoles
+from kinlearn.streams import Batch, ColumnRoles, StreamProgress
 from kinlearn.streams.sources import BATCH_ROWS
 
 Array = NDArray[np.float64]
@@ -134,8 +134,8 @@ class StreamsRows(KernelClassifier):
         every : int, default=50
             Batches between checkpoints.
         progress : callable, optional
-            Called with a :class:`StreamProgress` (batches, rows, rows per second) after each batch;
-            the same is logged by the logger ``kinlearn.stream``.
+            Called after each batch with a :class:`~kinlearn.streams.StreamProgress` (batches, rows,
+            rows per second); the same is logged by the logger ``kinlearn.stream``.
         warm_start : bool, default=False
             Add to ``statistics_`` of an earlier call instead of starting anew.
 
