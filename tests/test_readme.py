@@ -13,6 +13,7 @@ PAGES = [
     "docs/mtda.md",
     "docs/multilabel.md",
     "docs/multitask.md",
+    "docs/streaming.md",
 ]
 
 

@@ -37,7 +37,11 @@ ESTIMATORS = [
 
 
 @pytest.mark.filterwarnings(
-    "ignore:Columns spread", "ignore:n_centers=", "ignore:All training rows", "ignore:The best"
+    "ignore:Columns spread",
+    "ignore:n_centers=",
+    "ignore:All training rows",
+    "ignore:The best",
+    "ignore:This .* was fitted by fit",
 )
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_checks(estimator, check):

@@ -52,6 +52,7 @@ class MultiLabelClassifier(KernelClassifier):
 
     def _prepare_labels(self, X: Any, Y: Any, sample_weight: Any) -> LabelTrainingSet:
         """Validate everything, read the labels and merge rows."""
+        self._drop_stream()
         check_model_choices(self)
         self._check_threshold()
         kernel = self._kernel()
@@ -234,9 +235,11 @@ class MultiLabelClassifier(KernelClassifier):
         return self.posterior == "calibrated" or isinstance(self.threshold, str)
 
     def _keep_labels(self, sigmas: Array, coefs: Array, data: LabelTrainingSet) -> None:
+        self._keep_columns(sigmas, coefs, len(data.active))
+
+    def _keep_columns(self, sigmas: Array, coefs: Array, n_labels: int) -> None:
         """Keep the model; for ``"rounded_parameters"`` the parameters of each class rounded."""
         if self.posterior == "rounded_parameters" and self.indicator_:
-            n_labels = len(data.active)
             d = coefs[:, :, :n_labels]
             e = np.broadcast_to(coefs[:, :, n_labels:], d.shape)
             on, off = np.maximum(e + d, 0.0) / 2, np.maximum(e - d, 0.0) / 2

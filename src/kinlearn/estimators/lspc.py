@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, KernelClassifier
+from kinlearn.estimators._base import MAX_HELD_OUT_ROWS
+from kinlearn.estimators._single_stream import SingleStream
 from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.selection.folds import make_splits
 from kinlearn.threads import blas_for_rows
 
 
-class LSPC(KernelClassifier):
+class LSPC(SingleStream):
     """Least-squares probabilistic classifier.
 
     Minimises, for each class y with targets ``z = 1[label = y]`` and kernel features
@@ -79,6 +80,9 @@ class LSPC(KernelClassifier):
     held_out_scores_ : ndarray of shape (n_samples, n_classes)
         Leave-one-out scores of the training rows (``posterior="calibrated"``); NaN for rows without
         weight and, beyond 20,000 rows with a subset of centres, for rows not drawn.
+    statistics_ : NormalEquations
+        Sums over the rows, after ``partial_fit``, ``fit_stream`` or ``fit_statistics``; then
+        ``held_out_log_loss_`` takes the place of ``held_out_scores_``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray

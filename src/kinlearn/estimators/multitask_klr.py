@@ -170,7 +170,8 @@ n_features_in_, feature_names_in_
             self.sigma_ = (
                 self._median(data, kernel) if isinstance(self.sigma, str) else float(self.sigma)
             )
-            design = MultiDesign(self._set_up(data, kernel, self.sigma_, index))
+            chosen = self._choose_task_centers(data, kernel, self.sigma_)
+            design = MultiDesign(self._set_up(data, kernel, index, chosen))
             theta, effort = design.solve(
                 self.sigma_, sharing, np.array([float(self.reg)]), np.ones(1), stopping
             )

@@ -178,7 +178,8 @@ cv_rows_, n_features_in_, feature_names_in_
         n_folds = splits.n_rows_held_out if splits.leave_one_out else len(splits.blocks)
         with blas_for_rows(data.n_rows):
             n_fits = sigmas.size * sharings.size * n_folds
-            design = MultiDesign(self._set_up(data, kernel, median, index, n_fits))
+            chosen = self._choose_task_centers(data, kernel, median)
+            design = MultiDesign(self._set_up(data, kernel, index, chosen, n_fits))
             rows = self._log_odds_rows(data, splits, pooled)
             grid = LogisticGrid(design, splits, stopping, self.n_jobs)
             search = GridSearch(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kinlearn.estimators._add_task import AddsTasks
+from kinlearn.estimators._base import MAX_HELD_OUT_ROWS
 from kinlearn.estimators._checks import check_sharing
-from kinlearn.estimators._training_set import check_groups
+from kinlearn.estimators._task_primal import PrimalTasks, find_primal
+from kinlearn.estimators._task_stream import TaskStream
+from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.estimators.lspc import LSPC, warn_single_row
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.selection.folds import make_splits
@@ -28,7 +32,7 @@ ONE_TASK_PARAMETERS = (
 )
 
 
-class MultiTaskLSPC(AddsTasks):
+class MultiTaskLSPC(TaskStream, AddsTasks):
     """Least-squares probabilistic classifier for many related tasks.
 
     Minimises, for each class with targets z, over the parameters θ_t of T tasks::
@@ -37,7 +41,8 @@ class MultiTaskLSPC(AddsTasks):
             + γ/(4T²) Σ_tt' W_tt' ||θ_t - θ_t'||²,      γ = reg·sharing/(1 - sharing)
 
     which for W = 1 is Eq. 4 of [1]_ in other variables (see :meth:`from_paper`), solved in the dual
-    (Lemma 1 there): one N×N system whatever the number of tasks. Without ``task`` it is
+    (Lemma 1 there), one N×N system whatever the number of tasks, or, where that is cheaper because
+    there are fewer centres than rows, from sums over each task's rows. Without ``task`` it is
     :class:`LSPC`.
 
     Parameters
@@ -202,9 +207,14 @@ degree, coef0, memory_mb, random_state
         self.sigma_ = (
             self._median(data, kernel) if isinstance(self.sigma, str) else float(self.sigma)
         )
-        design = self._set_up(data, kernel, self.sigma_, index)
+        chosen = self._choose_task_centers(data, kernel, self.sigma_)
         reg = float(self.reg)
         self.beta_ = float("nan")
+        if groups is None and reg > 0.0:
+            primal = find_primal(self, data, index, chosen)
+            if primal is not None:
+                return self._fit_primal(data, primal, sharing)
+        design = self._set_up(data, kernel, index, chosen)
         if self.posterior == "calibrated" and data.n_rows == 1:
             warn_single_row()
         elif self.posterior == "calibrated":
@@ -220,6 +230,20 @@ degree, coef0, memory_mb, random_state
         coef, shared = design.parameters(self.sigma_, sharing, duals)
         self._keep_point(self.sigma_, coef[None], shared[None], data.weights.sum())
         return self
+
+    def _fit_primal(self, data: TrainingSet, primal: PrimalTasks, sharing: float) -> MultiTaskLSPC:
+        """Many rows and fewer centres: from each task's sums."""
+        if self.posterior == "calibrated":
+            splits, pooled = make_splits("loo", data.rows, data.labels, None, MAX_HELD_OUT_ROWS)
+            splits = replace(splits, rows=primal.rows_to_hold_out(splits.rows))
+            scores = primal.leave_one_out(self.sigma_, sharing, float(self.reg), splits.rows)
+            self._calibrate(data, self._held_out_rows(data, splits, pooled), splits, scores)
+        coef, shared = primal.parameters(self.sigma_, sharing, float(self.reg))
+        self._keep_point(self.sigma_, coef[None], shared[None], data.weights.sum())
+        return self
+
+    def _checked_sharing(self) -> float:
+        return check_sharing(self.sharing)
 
     def _keep_point(self, sigma: float, coef: Any, shared: Any, weight: float) -> None:
         mix = {
