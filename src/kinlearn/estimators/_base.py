@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -109,14 +109,14 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         classwise = self.basis == "classwise"
         positions = self._place_centers(X, data.rows, kernel, sigma)
         features = KernelMap(kernel, self.centers_, self.memory_mb)
+        iterative = self._iterative_design(data, features, positions)
+        if iterative is not None:
+            return iterative
         if positions is None or positions.size < data.n_rows:
             if not classwise:
                 return FixedDesign(features, X, Z, weights)
             if positions is None:
-                raise ValueError(
-                    'basis="classwise" needs centers of known class: leave centers out, '
-                    'or use basis="full".'
-                )
+                refuse_given_centers()
             return ClasswiseFixedDesign(features, X, Z, weights, Z[positions])
         parted = classwise or weights is not None
         warn_if_large(data.n_rows, n_decompositions, parted)
@@ -124,6 +124,12 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             filled = np.ones(data.n_rows) if weights is None else weights
             return WeightedDesign(features, X, Z, filled, classwise)
         return FullDesign(features, X, Z, keep=n_decompositions > 1)
+
+    def _iterative_design(
+        self, data: TrainingSet, features: KernelMap, positions: np.ndarray | None
+    ) -> Design | None:
+        """Return a design solved by iteration, where an estimator has one and it applies."""
+        return None
 
     def _place_centers(
         self, X: Rows, rows: DistinctRows, kernel: Kernel, sigma: float
@@ -272,6 +278,13 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         """
         scores = self._scores(X)
         return self.classes_[scores.argmax(axis=1)]
+
+
+def refuse_given_centers() -> NoReturn:
+    """Say why each class cannot have its own centres."""
+    raise ValueError(
+        'basis="classwise" needs centers of known class: leave centers out, or use basis="full".'
+    )
 
 
 def _check_for_kernel(X: Rows, kernel: Kernel) -> None:
