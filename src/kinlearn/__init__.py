@@ -15,6 +15,7 @@ from kinlearn.estimators.multitask_lspc_cv import MultiTaskLSPCCV
 from kinlearn.estimators.pooled_tasks import PooledTasks
 from kinlearn.estimators.ratio_trace_lda import RatioTraceLDA
 from kinlearn.estimators.trace_ratio_lda import TraceRatioLDA
+from kinlearn.statistics import NormalEquations
 
 __version__ = "0.1.0"
 
@@ -31,6 +32,7 @@ __all__ = [
     "MultiLabelLSPCCV",
     "MultiTaskLSPC",
     "MultiTaskLSPCCV",
+    "NormalEquations",
     "PooledTasks",
     "RatioTraceLDA",
     "TraceRatioLDA",
