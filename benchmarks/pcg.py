@@ -5,8 +5,9 @@ noise::
 
     python benchmarks/pcg.py [--sizes 2000 5000 10000] [--variants direct pcg pcg-kept] [--quick]
 
-Every cell is one fit: wall and processor seconds, steps, test error and log-loss. Another part counts
-the steps against the strength of the regularisation. Prints tables and writes ``results/pcg.json``.
+Every cell is one fit: wall and processor seconds, steps, test error and log-loss. A further part
+counts steps against the strength of the regularisation. Prints tables and writes
+``results/pcg.json``.
 """
 
 from __future__ import annotations
