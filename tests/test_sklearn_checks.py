@@ -24,7 +24,10 @@ ESTIMATORS = [
 
 
 @pytest.mark.filterwarnings(
-    "ignore:Columns spread", "ignore:n_centers=", "ignore:All training rows"
+    "ignore:Columns spread",
+    "ignore:n_centers=",
+    "ignore:All training rows",
+    "ignore:This .* was fitted by fit",
 )
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_checks(estimator, check):

@@ -20,9 +20,3 @@ def is_dask(*values: Any) -> bool:
     """
     base = sys.modules.get("dask.base")
     return base is not None and any(base.is_dask_collection(value) for value in values)
-
-
-def refuse_dask(name: str, value: Any, instead: str) -> None:
-    """Raise when an argument that must be in memory is a Dask collection."""
-    if is_dask(value):
-        raise ValueError(f"{name} is a Dask collection, which is not supported here: {instead}")

@@ -50,6 +50,15 @@ def fit_partitions(
     return estimator.fit_statistics(sums.merge(added))
 
 
+def refuse_groups(groups: Any) -> None:
+    """Say that groups cannot be held out of sums."""
+    if groups is not None:
+        raise ValueError(
+            "groups cannot be held out of sums over partitions, from which Dask collections are "
+            "fitted: leave groups out, or fit on the rows in memory."
+        )
+
+
 def reader_of(estimator: Any) -> Any:
     """Return the estimator without what is large and no row is read with."""
     light = copy(estimator)

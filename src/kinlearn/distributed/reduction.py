@@ -2,7 +2,7 @@
 
 Sums of different partitions do not wait for each other, and a part that is lost with its machine is
 computed again alone. Tasks are dealt out to buckets by a hash of their ids, and each bucket is
-added up by itself: the sums of a task meet where they are, and only the last machine holds them all.
+added up by itself: the sums of a task meet where they are; only the last machine holds them all.
 """
 
 from __future__ import annotations

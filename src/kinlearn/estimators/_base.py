@@ -11,6 +11,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from kinlearn.centers import choose_centers, take_centers
+from kinlearn.distributed.prediction import by_partition
 from kinlearn.estimators._checks import (
     check_model_choices,
     check_precomputed,
@@ -68,6 +69,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, task: np.ndarray | None = None
     ) -> TrainingSet:
         """Validate everything and merge rows."""
+        self.__dict__.pop("statistics_", None)  # a fit anew does not add to an earlier stream
         check_model_choices(self)
         if self.basis not in ("full", "classwise"):
             raise ValueError(f'basis={self.basis!r} is not known. Choose "full" or "classwise".')
@@ -225,6 +227,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         features = KernelMap(kernel, self.centers_, self.memory_mb)
         return features.scores(X, self.kept_sigmas_, self.coef_)
 
+    @by_partition
     def decision_function(self, X: Any) -> np.ndarray:
         """Return unrounded scores.
 
@@ -241,6 +244,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
+    @by_partition
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return class probabilities under the chosen posterior rule.
 
@@ -258,11 +262,13 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         fallback = self.prior_ if self.fallback == "prior" else None
         return posterior(scores, self.posterior, self.beta_, fallback)
 
+    @by_partition
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of :meth:`predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
+    @by_partition
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of the largest score.
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kinlearn.distributed.prediction import by_partition
 from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, KernelClassifier, _check_for_kernel
 from kinlearn.estimators._checks import (
     check_model_choices,
@@ -52,6 +53,7 @@ class MultiLabelClassifier(KernelClassifier):
 
     def _prepare_labels(self, X: Any, Y: Any, sample_weight: Any) -> LabelTrainingSet:
         """Validate everything, read the labels and merge rows."""
+        self.__dict__.pop("statistics_", None)  # a fit anew does not add to an earlier stream
         check_model_choices(self)
         self._check_threshold()
         kernel = self._kernel()
@@ -231,9 +233,11 @@ class MultiLabelClassifier(KernelClassifier):
         return self.posterior == "calibrated" or isinstance(self.threshold, str)
 
     def _keep_labels(self, sigmas: Array, coefs: Array, data: LabelTrainingSet) -> None:
+        self._keep_columns(sigmas, coefs, len(data.active))
+
+    def _keep_columns(self, sigmas: Array, coefs: Array, n_labels: int) -> None:
         """Keep the model; for ``"rounded_parameters"`` the parameters of each class rounded."""
         if self.posterior == "rounded_parameters" and self.indicator_:
-            n_labels = len(data.active)
             d = coefs[:, :, :n_labels]
             e = np.broadcast_to(coefs[:, :, n_labels:], d.shape)
             on, off = np.maximum(e + d, 0.0) / 2, np.maximum(e - d, 0.0) / 2
@@ -278,6 +282,7 @@ class MultiLabelClassifier(KernelClassifier):
             for ok, prior in zip(self.learnt_, priors, strict=True)
         ]
 
+    @by_partition
     def decision_function(self, X: Any) -> Any:
         """Return unrounded scores.
 
@@ -302,6 +307,7 @@ class MultiLabelClassifier(KernelClassifier):
         columns = [q[:, 1] - q[:, 0] if q.shape[1] == 2 else q for q in columns]
         return columns[0] if self.single_ else columns
 
+    @by_partition
     def predict_proba(self, X: Any) -> Any:
         """Return probabilities under the chosen posterior rule.
 
@@ -328,12 +334,14 @@ class MultiLabelClassifier(KernelClassifier):
         answers = self._per_label(learnt, len(scores))
         return answers[0] if self.single_ else answers
 
+    @by_partition
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithm of :meth:`predict_proba`."""
         proba = self.predict_proba(X)
         with np.errstate(divide="ignore"):
             return [np.log(p) for p in proba] if isinstance(proba, list) else np.log(proba)
 
+    @by_partition
     def predict(self, X: Any) -> np.ndarray:
         """Return 0/1 indicators, or the class of the largest score in every label.
 

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, KernelClassifier, refuse_given_centers
+from kinlearn.distributed import is_dask
+from kinlearn.distributed.fitting import fit_partitions, refuse_groups
+from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, refuse_given_centers
 from kinlearn.estimators._checks import check_choice, check_positive
 from kinlearn.estimators._designs import Design
 from kinlearn.estimators._discriminant import check_count
@@ -18,16 +20,18 @@ from kinlearn.estimators._pcg_design import (
     PcgSettings,
     calibration_splits,
 )
+from kinlearn.estimators._single_stream import SingleStream
 from kinlearn.estimators._solver_choice import SOLVERS, SolverChoice, choose_solver
 from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.selection.folds import make_splits
 from kinlearn.solvers.splits import Splits
+from kinlearn.statistics import NormalEquations
 from kinlearn.threads import blas_for_rows
 
 
-class LSPC(KernelClassifier):
+class LSPC(SingleStream):
     """Least-squares probabilistic classifier.
 
     Minimises, for each class y with targets ``z = 1[label = y]`` and kernel features
@@ -185,9 +189,9 @@ class LSPC(KernelClassifier):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, CSR matrix or Dask collection of shape (n_samples, n_features)
             Training rows; for a precomputed kernel, the square kernel matrix.
-        y : array-like of shape (n_samples,)
+        y : array-like or Dask collection of shape (n_samples,)
             Class labels of any type.
         sample_weight : array-like of shape (n_samples,), optional
             Weights; a weight of 2 is the same as the row twice.
@@ -204,6 +208,9 @@ class LSPC(KernelClassifier):
         check_choice("precision", self.precision, ("double", "single"))
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
+        if is_dask(X, y, sample_weight, groups):
+            self._refuse_for_dask(groups)
+            return fit_partitions(self, X, y, sample_weight=sample_weight, anew=True)
         data = self._prepare(X, y, sample_weight)
         groups = check_groups(groups, data.labels.size)
         with blas_for_rows(data.n_rows):
@@ -228,6 +235,19 @@ class LSPC(KernelClassifier):
         self._keep(np.array([self.sigma_]), coef[None])
         self.n_iter_ = design.n_iter if isinstance(design, PcgDesign) else 1
         return self
+
+    def _refuse_for_dask(self, groups: Any) -> None:
+        if self.solver == "pcg":
+            raise ValueError(
+                'solver="pcg" goes over all rows in every step, which Dask collections are not '
+                'for: use solver="auto", which takes one pass.'
+            )
+        refuse_groups(groups)
+
+    def _solve_sums(self, sums: NormalEquations) -> None:
+        self.solver_, self.n_iter_ = "direct", 1
+        self.solver_reason_ = "Sums over rows are solved directly."
+        super()._solve_sums(sums)
 
     def _calibration_splits(
         self, data: TrainingSet, design: Design, groups: np.ndarray | None

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from kinlearn.distributed import is_dask
+from kinlearn.distributed.fitting import fit_partitions, refuse_groups
 from kinlearn.estimators._checks import check_choice, check_positive
 from kinlearn.estimators._label_design import LabelDesign
-from kinlearn.estimators._multilabel_base import MultiLabelClassifier
+from kinlearn.estimators._label_stream import LabelStream
 from kinlearn.estimators._training_set import check_groups
 from kinlearn.estimators.lspc import warn_single_row
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
@@ -20,7 +22,7 @@ from kinlearn.solvers.label_fits import IterativeFit, LabelFit, direct_coefficie
 SOLVERS = ("auto", "spectral", "cg", "direct")
 
 
-class MultiLabelLSPC(MultiLabelClassifier):
+class MultiLabelLSPC(LabelStream):
     """Least-squares probabilistic classifier for many labels.
 
     Minimises, for each class with targets ``ξ_t`` in label t, kernel features Phi and the
@@ -189,6 +191,9 @@ random_state
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter)
         sharing = check_sharing("sharing", self.sharing)
+        if is_dask(X, y, sample_weight, groups):
+            refuse_groups(groups)
+            return fit_partitions(self, X, y, sample_weight=sample_weight, anew=True)
         data = self._prepare_labels(X, y, sample_weight)
         groups = check_groups(groups, len(data.table.codes))
         kernel = self._kernel()
@@ -216,6 +221,9 @@ random_state
         coef = self._final_coefficients(design, fit, points)
         self._keep_labels(np.array([self.sigma_]), coef[None], data)
         return self
+
+    def _checked_sharing(self) -> float:
+        return check_sharing("sharing", self.sharing)
 
     def _final_coefficients(
         self, design: LabelDesign, fit: LabelFit, points: list[tuple[float, float]]

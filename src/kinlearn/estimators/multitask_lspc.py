@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.distributed import is_dask
+from kinlearn.distributed.fitting import fit_partitions, refuse_groups
 from kinlearn.estimators._add_task import AddsTasks
+from kinlearn.estimators._task_stream import TaskStream
 from kinlearn.estimators._training_set import check_groups
 from kinlearn.estimators.lspc import LSPC, warn_single_row
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
@@ -28,7 +31,7 @@ ONE_TASK_PARAMETERS = (
 )
 
 
-class MultiTaskLSPC(AddsTasks):
+class MultiTaskLSPC(TaskStream, AddsTasks):
     """Least-squares probabilistic classifier for many related tasks.
 
     Minimises, for each class with targets z, over the parameters θ_t of T tasks::
@@ -190,6 +193,9 @@ degree, coef0, memory_mb, random_state
             The fitted model.
         """
         sharing = check_sharing(self.sharing)
+        if is_dask(X, y, task, sample_weight, groups):
+            refuse_groups(groups)
+            return fit_partitions(self, X, y, task=task, sample_weight=sample_weight, anew=True)
         X, index = self._read_tasks(X, task, sample_weight)
         if self.reg != 0 and (index is None or len(self.similarity_) == 1):
             return self._fit_one_task(X, y, sample_weight, groups)
@@ -220,6 +226,9 @@ degree, coef0, memory_mb, random_state
         coef, shared = design.parameters(self.sigma_, sharing, duals)
         self._keep_point(self.sigma_, coef[None], shared[None], data.weights.sum())
         return self
+
+    def _checked_sharing(self) -> float:
+        return check_sharing(self.sharing)
 
     def _keep_point(self, sigma: float, coef: Any, shared: Any, weight: float) -> None:
         mix = {

@@ -94,7 +94,7 @@ class SumsView:
             return list(self._sums)
         return [self._sums[t] for t in self._task_order()[1]]
 
-    def columns(self, values: Array) -> Array:
+    def columns(self, values: NDArray) -> NDArray:
         """Reorder the last axis, target columns, as `classes`; indicators lead with all rows."""
         return values[..., self._column_order()]
 
