@@ -49,7 +49,7 @@ def predict_partitions(model: Any, name: str, X: Any, task: Any = None) -> Any:
     if frame:
         given = [X] if task is None else [X, task]
         return given[0].map_partitions(
-            _apply, *given[1:], model=shared, name=name, meta=meta, enforce_metadata=False
+            _apply, *given[1:], model=shared, method=name, meta=meta, enforce_metadata=False
         )
     X = X.rechunk({1: -1})
     rows = [X]
@@ -62,7 +62,7 @@ def predict_partitions(model: Any, name: str, X: Any, task: Any = None) -> Any:
         _apply,
         *rows,
         model=shared,
-        name=name,
+        method=name,
         dtype=meta.dtype,
         meta=meta,
         chunks=(X.chunks[0],) if flat else (X.chunks[0], (meta.shape[1],)),
@@ -78,13 +78,13 @@ def model_only(model: Any) -> Any:
     return light
 
 
-def _apply(X: Any, task: Any = None, *, model: Any, name: str) -> Any:
+def _apply(X: Any, task: Any = None, *, model: Any, method: str) -> Any:
     if X.shape[0] == 0:
-        return _empty(model, name, X)
+        return _empty(model, method, X)
     if task is None:
-        return getattr(model, name)(X)
+        return getattr(model, method)(X)
     ids = np.asarray(task).ravel()
-    return getattr(model, name)(X, task=ids)
+    return getattr(model, method)(X, task=ids)
 
 
 def _meta(model: Any, name: str, X: Any, task: Any) -> np.ndarray:
