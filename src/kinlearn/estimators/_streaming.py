@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from kinlearn.estimators._base import KernelClassifier, _check_for_kernel
 from kinlearn.estimators._checks import AUTO_CENTERS, check_model_choices, check_positive
 from kinlearn.estimators._sample_rows import SampleRows, given_rows, kept_rows
+from kinlearn.estimators._stream_fit import StreamProgress, run_stream
 from kinlearn.kernels import Kernel, median_width
 from kinlearn.kernels.measures import Rows
 from kinlearn.posterior import fit_beta
 from kinlearn.rows import find_distinct_rows
 from kinlearn.statistics import NormalEquations
+from kinlearn.streams import Batch, ColumnRoles
+from kinlearn.streams.sources import BATCH_ROWS
 
 Array = NDArray[np.float64]
 
@@ -77,23 +82,112 @@ class StreamsRows(KernelClassifier):
         check_is_fitted(self, "statistics_")
         return self.fit_statistics(self.statistics_)
 
+    @available_if(streams)
+    def fit_stream(
+        self,
+        source: Any,
+        *,
+        y: Any = None,
+        task: str | None = None,
+        sample_weight: str | None = None,
+        features: list[str] | None = None,
+        classes: Any = None,
+        batch_rows: int = BATCH_ROWS,
+        centers_from: str = "first",
+        checkpoint: Any = None,
+        every: int = 50,
+        progress: Callable[[StreamProgress], None] | None = None,
+        warm_start: bool = False,
+    ) -> Any:
+        """Fit in one pass over rows that need not fit in memory; solve once, at the end.
+
+        The result is that of ``fit`` with the same centres on all rows at once. If a batch cannot
+        be read or is not valid, a :class:`~kinlearn.streams.StreamError` names it and its file, and
+        ``statistics_`` holds the rows before it.
+
+        Parameters
+        ----------
+        source : path, list of paths, tuple of arrays, table, or iterable of batches
+            A file (Parquet, Arrow, Feather, CSV; needs ``kinlearn[stream]``) or a folder of such,
+            read by name; ``(X, y)``, ``(X, y, task)`` or ``(X, y, task, sample_weight)`` arrays,
+            memory-mapped ones, too; a table; or an iterable of batches that are such tuples or
+            tables. A function that returns an iterator can be gone through more than once.
+        y : str or list of str, optional
+            Of tables: the column of labels, or the columns of indicators.
+        task, sample_weight : str, optional
+            Of tables: columns of task ids and weights.
+        features : list of str, optional
+            Of tables: the features; all other columns when left out.
+        classes : array-like, optional
+            Classes to know before a row of them is seen.
+        batch_rows : int, default=8192
+            Rows at a time from arrays, tables and files.
+        centers_from : {"first", "reservoir"}, default="first"
+            Choose the width and the centres from the first rows (ten times as many as centres), or
+            from a sample of all rows, which takes a pass of its own and depends on no order.
+        checkpoint : path, optional
+            Where to save sums every `every` batches, at a failure and at the end. If it is there
+            already, its batches are skipped and the rest is added: the result is the same.
+        every : int, default=50
+            Batches between checkpoints.
+        progress : callable, optional
+            Called with a :class:`StreamProgress` (batches, rows, rows per second) after each batch;
+            the same is logged by the logger ``kinlearn.stream``.
+        warm_start : bool, default=False
+            Add to ``statistics_`` of an earlier call instead of starting anew.
+
+        Returns
+        -------
+        self
+        """
+        check_model_choices(self)
+        self._check_streams()
+        run_stream(
+            self,
+            source,
+            ColumnRoles(y, task, sample_weight, features),
+            classes=classes,
+            batch_rows=batch_rows,
+            centers_from=centers_from,
+            checkpoint=checkpoint,
+            every=every,
+            progress=progress,
+            warm_start=warm_start,
+        )
+        return self.fit_statistics(self.statistics_)
+
     # -- adding and removing ------------------------------------------------------------------
 
-    def _stream(
-        self, X: Any, y: Any, task: Any, classes: Any, sample_weight: Any, solve: bool = True
-    ) -> None:
-        """Add rows, the first of which choose the width and the centres."""
-        sums = self._sums_for(X, y, task, sample_weight)
-        names = None if classes is None else np.unique(np.asarray(classes))
+    def _stream(self, X: Any, y: Any, task: Any, classes: Any, sample_weight: Any) -> None:
+        """Add rows, the first of which choose the width and the centres, and solve."""
+        sums = self._sums_for(X)
         X, y, weights = self._read_batch(X, y, sample_weight)
-        if names is not None:
-            sums.declare(np.asarray(classes))
         sums.update(X, y, task=task, sample_weight=weights)
-        self.statistics_ = sums
-        if solve:
-            self.fit_statistics(sums)
+        if classes is not None:
+            sums.declare(classes)
+        self.fit_statistics(sums)
 
-    def _sums_for(self, X: Any, y: Any, task: Any, sample_weight: Any) -> NormalEquations:
+    def _add_batch(self, batch: Batch) -> None:
+        """Add a batch of a stream, without solving."""
+        X, task = self._rows_and_tasks(batch)
+        X, y, weights = self._read_batch(X, batch.y, batch.sample_weight)
+        self.statistics_.update(X, y, task=task, sample_weight=weights)
+
+    def _features_of(self, batch: Batch, reset: bool) -> Rows:
+        """The features of a batch, from which centres may be chosen."""
+        X, _ = self._rows_and_tasks(batch)
+        options: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+        return validate_data(self, X, reset=reset, **options)
+
+    def _rows_and_tasks(self, batch: Batch) -> tuple[Any, Any]:
+        if batch.task is not None:
+            raise ValueError(
+                f"The batch has task ids, but {type(self).__name__} has no tasks: use "
+                "MultiTaskLSPC, or leave them out."
+            )
+        return batch.X, None
+
+    def _sums_for(self, X: Any) -> NormalEquations:
         """The sums so far, or new ones whose centres come from these rows."""
         check_model_choices(self)
         self._check_streams()

@@ -19,6 +19,7 @@ from kinlearn.solvers.multitask_primal_general import GeneralSystem, PooledSyste
 from kinlearn.solvers.task_covariance import unseen_weight
 from kinlearn.statistics import NormalEquations
 from kinlearn.statistics.task_sums import TaskSums
+from kinlearn.streams import Batch
 from kinlearn.tasks import split_tasks
 
 Array = NDArray[np.float64]
@@ -113,6 +114,9 @@ class TaskStream(StreamsRows, TaskClassifier):
         X, ids = split_tasks(X, task, self.task_column)
         self._calibrate_again(X, y, ids, sample_weight)
         return self
+
+    def _rows_and_tasks(self, batch: Batch) -> tuple[Any, Any]:
+        return split_tasks(batch.X, batch.task, self.task_column)
 
     def _solve_sums(self, sums: NormalEquations) -> None:
         sharing = self._checked_sharing()
