@@ -253,6 +253,8 @@ def test_bad_partitions_are_named(data):
     for work, message in cases:
         with pytest.raises(ValueError, match=message):
             work()
+    with pytest.raises(TypeError, match="pass Dask collections to fit"):
+        model.fit_stream((lazy, y))
     with pytest.raises(TypeError, match="but X is a ndarray"):
         model.fit(X, da.from_array(y, chunks=50))
 

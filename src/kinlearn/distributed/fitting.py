@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from kinlearn.centers import POOL_FACTOR
+from kinlearn.distributed.detect import is_dask
 from kinlearn.distributed.partitions import Partitions, split_partitions
 from kinlearn.distributed.reduction import reduce_partitions
 from kinlearn.distributed.sampling import sample_rows
@@ -50,6 +51,15 @@ def fit_partitions(
     return estimator.fit_statistics(sums.merge(added))
 
 
+def refuse_stream(source: Any) -> None:
+    """Say that partitions are no stream."""
+    if is_dask(*(source if isinstance(source, (tuple, list)) else (source,))):
+        raise TypeError(
+            "fit_stream goes through batches one after the other; pass Dask collections to fit or "
+            "partial_fit, which work on all partitions side by side."
+        )
+
+
 def refuse_groups(groups: Any) -> None:
     """Say that groups cannot be held out of sums."""
     if groups is not None:
@@ -77,7 +87,7 @@ def _sums_so_far(estimator: Any, parts: Partitions) -> NormalEquations:
             example = sample_rows(parts, n_rows, check_random_state(estimator.random_state))
     ids = None if parts.task[0] is None else np.zeros(example.shape[0])
     features, _ = split_tasks(example, ids, getattr(estimator, "task_column", None))
-    return estimator._sums_for(features, None, None, None)
+    return estimator._sums_for(features)
 
 
 def _rows_wanted(estimator: Any) -> int:
