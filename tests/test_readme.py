@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "docs/multitask.md", "docs/multilabel.md", "docs/mtda.md"]
+PAGES = [
+    "README.md",
+    "docs/multitask.md",
+    "docs/multilabel.md",
+    "docs/mtda.md",
+    "docs/dask.md",
+    "docs/large.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)
