@@ -312,7 +312,7 @@ def test_a_lost_worker_costs_a_recomputation_not_the_fit(data, tmp_path):
     options = {"dashboard_address": None, "host": "127.0.0.1", "silence_logs": 50}
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **options) as cluster,
-        Client(cluster, timeout="60s") as client,
+        Client(cluster, timeout="120s") as client,
     ):
         before = {worker["pid"] for worker in client.run(_worker_facts).values()}
         lazy = da.from_array(X, chunks=(30, 3)).map_blocks(
@@ -320,7 +320,7 @@ def test_a_lost_worker_costs_a_recomputation_not_the_fit(data, tmp_path):
         )
         start = time.monotonic()
         model = LSPC(centers=X[:20], sigma=1.5).fit(lazy, da.from_array(y, chunks=30))
-        assert time.monotonic() - start < 60
+        assert time.monotonic() - start < 120
         with open(marker) as file:
             assert int(file.read()) in before
         probabilities = model.predict_proba(lazy).compute()

@@ -8,7 +8,7 @@ SOLVERS = ("auto", "direct", "pcg")
 # Below this many centres the direct solver is quick enough, and its leave-one-out is exact.
 PCG_CENTERS = 5000
 # Steps to expect; they grow as reg falls (see the page on many centres).
-USUAL_STEPS = 15
+USUAL_STEPS = 20
 # Floating-point operations in whose time one exponential is done.
 EXPONENTIAL = 60.0
 
