@@ -77,8 +77,8 @@ class LSPC(SingleStream):
         where all rows are centres. Under "pcg", calibration and ``held_out_scores_`` are of five
         folds fitted in the same passes instead of leave-one-out.
     precision : {"double", "single"}, default="double"
-        Arithmetic of the features under ``"pcg"``: single precision takes half the time and memory
-        and stops at a `tol` of 1e-5. The direct solver works in double.
+        Arithmetic of the features under ``"pcg"``: single precision takes half the memory and
+        less time, and stops at a `tol` of 1e-5; for regs of 1e-5 and above. The direct solver works in double.
     tol : float, default=1e-7
         Where ``"pcg"`` stops: relative error of the training scores, root mean square, as estimated
         by the preconditioned residual.
