@@ -60,7 +60,7 @@ def one_process(n_rows: int, n_parts: int, n_centers: int, n_threads: int) -> LS
 def measure(n_rows: int, n_parts: int, n_centers: int, workers: int, repeats: int) -> Any:
     from distributed import Client, LocalCluster
 
-    options: dict[str, Any] = {"dashboard_address": None, "host": "127.0.0.1"}
+    options: dict[str, Any] = {"dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
     seconds: dict[str, list[float]] = {"dask": [], "dask-threads": [], "one process": []}
     differences = []
     with (

@@ -73,3 +73,35 @@ def test_splits_are_standardised_by_training_rows(benchmark):
     np.testing.assert_allclose(data.X.mean(axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(data.X.std(axis=0), 1.0)
     assert set(data.y_test) <= set(data.y)
+
+
+def test_stream_costs(benchmark, tmp_path, capsys):
+    out = tmp_path / "stream.json"
+    small = ["--rows", "9000", "--centers", "20", "--sizes", "3000", "--tasks", "5", "10"]
+    figure = tmp_path / "tasks.png"
+    benchmark("stream").main(
+        [*small, "--task-centers", "60", "--out", str(out), "--figure", str(figure)]
+    )
+    stored = json.loads(out.read_text())
+    assert set(stored["cells"]) == {"speed/9000/20", "rows/3000/20", "tasks/5/60", "tasks/10/60"}
+    assert stored["cells"]["tasks/10/60"]["finite"]
+    assert figure.exists()
+    assert "of bare speed" in capsys.readouterr().out
+
+
+def test_stream_on_data(benchmark, tmp_path, capsys, monkeypatch):
+    module = benchmark("stream_data")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] > 0).astype(int)
+    Y = np.column_stack([y, X[:, 1] > 0]).astype(int)
+    parts = {"letter": (X, y, X, y), "tmc2007": (X, Y, X, Y)}
+    monkeypatch.setattr(module, "get", parts.__getitem__)
+    monkeypatch.setattr(module, "TUNING_CENTERS", 10)
+    out = tmp_path / "stream_data.json"
+    module.main(["--sets", "letter", "tmc2007", "--centers", "20", "--out", str(out)])
+    cells = json.loads(out.read_text())["cells"]
+    assert cells["letter/lspc/20"]["accuracy"] > 0.9
+    assert cells["tmc2007/lspc/20"]["f1_micro"] > 0.9
+    assert {"letter/boosting", "letter/nystroem/20", "tmc2007/logistic"} <= set(cells)
+    assert "log-loss" in capsys.readouterr().out

@@ -309,8 +309,13 @@ def test_a_lost_worker_costs_a_recomputation_not_the_fit(data, tmp_path):
 
     X, y, _ = data
     marker = str(tmp_path / "killed")
-    options = {"dashboard_address": None, "host": "127.0.0.1", "silence_logs": 50}
+    options = {"dashboard_address": "127.0.0.1:0", "host": "127.0.0.1", "silence_logs": 50}
+    patient = {
+        "distributed.comm.timeouts.connect": "120s",
+        "distributed.comm.timeouts.tcp": "120s",
+    }
     with (
+        dask.config.set(patient),  # a busy machine is not a lost worker
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **options) as cluster,
         Client(cluster, timeout="120s") as client,
     ):

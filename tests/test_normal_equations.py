@@ -312,3 +312,15 @@ def test_the_sample_is_bounded_and_condensing_keeps_no_rows(rng):
     for t, gram in grams.items():
         np.testing.assert_allclose(sums.gram(t), gram, atol=1e-12)
     assert not any(name.startswith("sample") for name in to_arrays(sums))
+
+
+def test_memory_is_what_planning_says(rng):
+    X, y, task, _ = make(rng)
+    m, c = 30, 3
+    one = NormalEquations(rng.normal(size=(m, 3))).update(X, y)
+    assert one.nbytes == pytest.approx(4 * m**2 + 8 * m * c, rel=0.06)
+    many = NormalEquations(rng.normal(size=(m, 3))).update(X, y, task=task)
+    sizes = np.unique(task, return_counts=True)[1]
+    assert (sizes < m).all()
+    planned = sum(8 * min(n * m, m * m / 2) + 8 * m * c for n in sizes)
+    assert many.nbytes <= 1.3 * planned

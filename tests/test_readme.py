@@ -13,6 +13,7 @@ PAGES = [
     "docs/mtda.md",
     "docs/dask.md",
     "docs/large.md",
+    "docs/streaming.md",
 ]
 
 

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import softmax
 from sklearn.base import clone
+from sklearn.metrics import log_loss
 
 from kinlearn import LSPC, MultiLabelLSPC, MultiTaskLSPC, NormalEquations
 from kinlearn.datasets import make_rotated_labels
@@ -309,3 +311,17 @@ def test_a_sample_stands_in_for_all_rows_when_calibrating():
     np.testing.assert_allclose(
         sampled.decision_function(X[:50]), whole.decision_function(X[:50]), atol=1e-8
     )
+
+
+def test_the_held_out_loss_is_that_of_the_leave_one_out_probabilities(query):
+    X, y, task, _ = make(0)
+    batch = LSPC(centers=X[:15], sigma=1.5, reg=1e-2).fit(X, y)
+    streamed = LSPC(centers=X[:15], sigma=1.5, reg=1e-2).partial_fit(X, y)
+    proba = softmax(batch.beta_ * batch.held_out_scores_, axis=1)
+    assert streamed.held_out_log_loss_ == pytest.approx(log_loss(y, proba), rel=1e-6)
+    tasks = MultiTaskLSPC(centers=X[:15], sigma=1.5).partial_fit(X, y, task=task)
+    losses = {s: tasks.set_params(sharing=s).refit().held_out_log_loss_ for s in (0.0, 0.9)}
+    assert losses[0.9] < losses[0.0]  # the tasks are one and the same
+    Y = np.column_stack([y == "lo", X[:, 2] > 0]).astype(int)
+    labels = MultiLabelLSPC(centers=X[:15], sigma=1.5).partial_fit(X, Y)
+    assert 0.0 < labels.held_out_log_loss_ < np.log(2)

@@ -69,7 +69,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, task: np.ndarray | None = None
     ) -> TrainingSet:
         """Validate everything and merge rows."""
-        self.__dict__.pop("statistics_", None)  # a fit anew does not add to an earlier stream
+        self._drop_stream()
         check_model_choices(self)
         if self.basis not in ("full", "classwise"):
             raise ValueError(f'basis={self.basis!r} is not known. Choose "full" or "classwise".')
@@ -85,6 +85,11 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = data.classes
         self.prior_ = data.prior
         return data
+
+    def _drop_stream(self) -> None:
+        """A fit anew does not add to an earlier stream."""
+        for name in ("statistics_", "held_out_log_loss_"):
+            self.__dict__.pop(name, None)
 
     def _kernel(self) -> Kernel:
         return resolve_kernel(self.kernel, self.degree, self.coef0)
@@ -134,11 +139,21 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         return None
 
     def _place_centers(
-        self, X: Rows, rows: DistinctRows, kernel: Kernel, sigma: float
+        self,
+        X: Rows,
+        rows: DistinctRows,
+        kernel: Kernel,
+        sigma: float,
+        automatic: int | None = None,
     ) -> np.ndarray | None:
-        """Set ``centers_`` and return which distinct rows they are; None for given centres."""
+        """Set ``centers_`` and return which distinct rows they are; None for given centres.
+
+        `automatic` is what ``n_centers="auto"`` means, where that is not a matter of the rows.
+        """
         n_rows = rows.n_distinct
         count = count_centers(self.n_centers, n_rows, self.centers)
+        if automatic is not None and count is None and self.centers is None:
+            count = automatic if automatic < n_rows else None
         positions: np.ndarray | None = None
         if self.centers is not None:
             self.centers_ = self._given_centers(X, kernel)

@@ -14,6 +14,7 @@ from kinlearn.estimators._label_table import is_single_column
 from kinlearn.estimators._multilabel_base import MultiLabelClassifier
 from kinlearn.estimators._sample_rows import SampleRows, given_rows, kept_rows
 from kinlearn.estimators._streaming import StreamsRows, streams, warn_no_rows
+from kinlearn.posterior import log_loss_rows
 from kinlearn.selection.label_scoring import HeldOutLabels, ScoreLayout, best_f1_threshold
 from kinlearn.solvers.label_similarity import label_spectrum
 from kinlearn.solvers.label_sums import LabelSums, similarity_of_sums
@@ -86,7 +87,7 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
         self.single_ = sums.kind == "classes"
         self.indicator_ = not self.single_
         self.n_iter_, self.residual_ = 1, 0.0
-        self.beta_ = float("nan")
+        self.beta_ = self.held_out_log_loss_ = float("nan")
         if self.single_:
             self._solve_classes(sums)
         else:
@@ -169,6 +170,18 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
         if self.posterior == "calibrated":
             self.beta_ = held.beta(scores)
             self.betas_[self.learnt_] = held.betas(scores, self.beta_)
+            losses = [
+                log_loss_rows(q, float(beta), z)
+                for q, beta, z in zip(
+                    held.layout.by_label(scores),
+                    self.betas_[self.learnt_],
+                    held.targets,
+                    strict=True,
+                )
+            ]
+            self.held_out_log_loss_ = float(
+                np.average(np.mean(losses, axis=0), weights=rows.weights)
+            )
         if isinstance(self.threshold, str):
             proba = self._label_probabilities(held.layout, scores)
             for a, t in enumerate(np.flatnonzero(self.learnt_)):

@@ -53,7 +53,7 @@ class MultiLabelClassifier(KernelClassifier):
 
     def _prepare_labels(self, X: Any, Y: Any, sample_weight: Any) -> LabelTrainingSet:
         """Validate everything, read the labels and merge rows."""
-        self.__dict__.pop("statistics_", None)  # a fit anew does not add to an earlier stream
+        self._drop_stream()
         check_model_choices(self)
         self._check_threshold()
         kernel = self._kernel()

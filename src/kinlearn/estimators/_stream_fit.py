@@ -6,7 +6,6 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,30 +20,10 @@ from kinlearn.statistics import NormalEquations
 from kinlearn.statistics.held_out_sample import HeldOutSample
 from kinlearn.statistics.row_hash import row_hashes
 from kinlearn.statistics.storage import read, write
-from kinlearn.streams import Batch, ColumnRoles, StreamError, open_source
+from kinlearn.streams import Batch, ColumnRoles, StreamError, StreamProgress, open_source
 from kinlearn.streams.sources import Source
 
 log = logging.getLogger("kinlearn.stream")
-
-
-@dataclass(frozen=True)
-class StreamProgress:
-    """How far a stream has come.
-
-    Attributes
-    ----------
-    batches, rows : int
-        Added so far, those before a resumed checkpoint included.
-    seconds : float
-        Since this call began.
-    rows_per_second : float
-        Of this call.
-    """
-
-    batches: int
-    rows: int
-    seconds: float
-    rows_per_second: float
 
 
 class StreamRun:
@@ -296,7 +275,7 @@ def run_stream(
             raise ValueError(f"{name} must be a positive whole number, but {value!r} was given.")
     sums = getattr(model, "statistics_", None)
     if not warm_start:
-        model.__dict__.pop("statistics_", None)
+        model._drop_stream()
         model.__dict__.pop("feature_names_in_", None)
     run = StreamRun(
         model, open_source(source, roles, batch_rows), roles, checkpoint, every, progress

@@ -15,13 +15,13 @@ from kinlearn.distributed.fitting import refuse_stream
 from kinlearn.estimators._base import KernelClassifier, _check_for_kernel
 from kinlearn.estimators._checks import AUTO_CENTERS, check_model_choices, check_positive
 from kinlearn.estimators._sample_rows import SampleRows, given_rows, kept_rows
-from kinlearn.estimators._stream_fit import StreamProgress, run_stream
-from kinlearn.kernels import Kernel, median_width
+from kinlearn.estimators._stream_fit import run_stream
+from kinlearn.kernels import median_width
 from kinlearn.kernels.measures import Rows
-from kinlearn.posterior import fit_beta
+from kinlearn.posterior import fit_beta, log_loss_rows
 from kinlearn.rows import find_distinct_rows
 from kinlearn.statistics import NormalEquations
-from kinlearn.streams import Batch, ColumnRoles
+from kinlearn.streams import Batch, ColumnRoles, StreamProgress
 from kinlearn.streams.sources import BATCH_ROWS
 
 Array = NDArray[np.float64]
@@ -43,6 +43,9 @@ class StreamsRows(KernelClassifier):
 
     def fit_statistics(self, statistics: NormalEquations) -> Any:
         """Solve from sums over rows, without the rows.
+
+        With ``posterior="calibrated"``, ``held_out_log_loss_`` is the log-loss of the leave-one-out
+        probabilities of the rows the sums kept: what to choose ``reg`` and ``sharing`` by.
 
         Parameters
         ----------
@@ -132,8 +135,8 @@ class StreamsRows(KernelClassifier):
         every : int, default=50
             Batches between checkpoints.
         progress : callable, optional
-            Called with a :class:`StreamProgress` (batches, rows, rows per second) after each batch;
-            the same is logged by the logger ``kinlearn.stream``.
+            Called after each batch with a :class:`~kinlearn.streams.StreamProgress` (batches, rows,
+            rows per second); the same is logged by the logger ``kinlearn.stream``.
         warm_start : bool, default=False
             Add to ``statistics_`` of an earlier call instead of starting anew.
 
@@ -214,7 +217,13 @@ class StreamsRows(KernelClassifier):
         sigma = self.sigma
         if isinstance(sigma, str):
             sigma = median_width(distinct, kernel, rows.canonical)
-        self._place_stream_centers(distinct, rows, kernel, float(sigma))
+        if self.n_centers is None:
+            raise ValueError(
+                "n_centers=None makes every row a centre, which rows that arrive one by one cannot "
+                'be: use n_centers="auto", a number, or centers=.'
+            )
+        automatic = AUTO_CENTERS if isinstance(self.n_centers, str) else None
+        self._place_centers(distinct, rows, kernel, float(sigma), automatic)
         return NormalEquations(
             self.centers_,
             kernel=self.kernel,
@@ -223,20 +232,6 @@ class StreamsRows(KernelClassifier):
             coef0=self.coef0,
             memory_mb=self.memory_mb,
         )
-
-    def _place_stream_centers(self, X: Rows, rows: Any, kernel: Kernel, sigma: float) -> None:
-        wanted = self.n_centers
-        if wanted is None:
-            raise ValueError(
-                "n_centers=None makes every row a centre, which rows that arrive one by one cannot "
-                'be: use n_centers="auto", a number, or centers=.'
-            )
-        if isinstance(wanted, str) and self.centers is None and rows.n_distinct > AUTO_CENTERS:
-            self.n_centers = AUTO_CENTERS
-        try:
-            self._place_centers(X, rows, kernel, sigma)
-        finally:
-            self.n_centers = wanted
 
     def _read_batch(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Any, Array | None]:
         """Validate rows that follow the first; weights come back with ``class_weight`` in them."""
@@ -332,8 +327,8 @@ class StreamsRows(KernelClassifier):
         self.prior_ = plain / plain.sum()
 
     def _calibrate_on(self, sums: NormalEquations, rows: SampleRows | None) -> None:
-        """Fit beta on leave-one-out scores; NaN where there are none."""
-        self.beta_ = float("nan")
+        """Fit beta on leave-one-out scores, and keep their loss; NaN where there are none."""
+        self.beta_ = self.held_out_log_loss_ = float("nan")
         if self.posterior != "calibrated":
             return
         if rows is None:
@@ -341,7 +336,10 @@ class StreamsRows(KernelClassifier):
                 warn_no_rows()
             return
         scores = self._held_out_of(sums, rows)
-        self.beta_ = fit_beta(scores, rows.plain_targets, rows.plain_weights, rows.n_units)
+        targets, weights = rows.plain_targets, rows.plain_weights
+        self.beta_ = fit_beta(scores, targets, weights, rows.n_units)
+        losses = log_loss_rows(scores, self.beta_, targets)
+        self.held_out_log_loss_ = float(np.average(losses, weights=weights))
 
     def _kept_rows(self, sums: NormalEquations) -> SampleRows | None:
         if self.posterior != "calibrated":

@@ -28,11 +28,13 @@ from kinlearn.estimators._task_similarity import resolve_similarity
 from kinlearn.estimators._training_set import TrainingSet
 from kinlearn.kernels import Kernel, KernelMap, median_width
 from kinlearn.posterior import posterior
-from kinlearn.rows import find_distinct_rows
+from kinlearn.rows import DistinctRows, find_distinct_rows
 from kinlearn.tasks import find_tasks, number_tasks, refuse_unseen, split_tasks, tasks_at_prediction
 
 REQUESTED: dict[str, bool | None] = {"task": True}
 Index = NDArray[np.intp]
+# Distinct rows over all tasks, and which of them are centres; None for centres that were given.
+ChosenCenters = tuple[DistinctRows, Index | None]
 # Beyond this many rows the dual is no longer a matter of seconds.
 WARN_ROWS = 5000
 
@@ -57,7 +59,7 @@ class TaskClassifier(KernelClassifier):
 
     def _read_tasks(self, X: Any, task: Any, sample_weight: Any) -> tuple[Any, Index | None]:
         """Return the features and the rows' task numbers; None where there is one task only."""
-        self.__dict__.pop("statistics_", None)  # a fit anew does not add to an earlier stream
+        self._drop_stream()
         check_choice("unseen", self.unseen, ("shared", "error"))
         X, ids = split_tasks(X, task, self.task_column)
         self.tasks_: NDArray | None = None
@@ -77,16 +79,14 @@ class TaskClassifier(KernelClassifier):
         self,
         data: TrainingSet,
         kernel: Kernel,
-        sigma: float,
         task: Index,
+        chosen: ChosenCenters,
         n_decompositions: int = 1,
     ) -> TaskDesign:
-        """Choose centres among the distinct rows of all tasks, and measure rows against them."""
+        """Set the dual up: measure rows against the centres."""
         warn_if_large(data.n_rows, n_decompositions)
         row_task = task[data.rows.first]
-        distinct = find_distinct_rows(data.X)
-        as_passed = replace(distinct, first=data.rows.first[distinct.first])
-        positions = self._place_centers(data.X[distinct.first], as_passed, kernel, sigma)
+        distinct, positions = chosen
         own = None
         if positions is not None and positions.size == distinct.n_distinct:
             # A row seen in other tasks, too, stays a centre when it is held out of one.
@@ -96,6 +96,14 @@ class TaskClassifier(KernelClassifier):
         return TaskDesign.of(
             features, data.X, data.fit_targets, data.fit_weights, row_task, self.similarity_, own
         )
+
+    def _choose_task_centers(
+        self, data: TrainingSet, kernel: Kernel, sigma: float
+    ) -> ChosenCenters:
+        """Choose centres among the distinct rows of all tasks; None for given ones."""
+        distinct = find_distinct_rows(data.X)
+        as_passed = replace(distinct, first=data.rows.first[distinct.first])
+        return distinct, self._place_centers(data.X[distinct.first], as_passed, kernel, sigma)
 
     def _median(self, data: TrainingSet, kernel: Kernel) -> float:
         """The median over distinct rows: one seen in several tasks counts once."""
@@ -260,7 +268,7 @@ def warn_if_large(n_rows: int, n_decompositions: int) -> None:
     minutes = n_decompositions * _seconds_per_product(n_rows) * 8 / 60
     message = (
         f"{n_rows} distinct rows of several tasks take about {gigabytes:.1f} GB of memory and "
-        f"{minutes:.0f} minutes: a sample of the rows of the largest tasks takes far less."
+        f"{minutes:.0f} minutes: a number of centers (n_centers) takes far less."
     )
     if gigabytes > _physical_gigabytes():
         raise MemoryError(message)

@@ -78,7 +78,8 @@ class LSPC(SingleStream):
         folds fitted in the same passes instead of leave-one-out.
     precision : {"double", "single"}, default="double"
         Arithmetic of the features under ``"pcg"``: single precision takes half the memory and
-        less time, and stops at a `tol` of 1e-5; for regs of 1e-5 and above. The direct solver works in double.
+        less time, and stops at a `tol` of 1e-5; for regs of 1e-5 and above. The direct
+        solver works in double.
     tol : float, default=1e-7
         Where ``"pcg"`` stops: relative error of the training scores, root mean square, as estimated
         by the preconditioned residual.
@@ -117,6 +118,9 @@ class LSPC(SingleStream):
         The solver in use and the reason.
     n_iter_ : int
         Steps taken by ``"pcg"``; 1 for the direct solver.
+    statistics_ : NormalEquations
+        Sums over the rows, after ``partial_fit``, ``fit_stream`` or ``fit_statistics``; then
+        ``held_out_log_loss_`` takes the place of ``held_out_scores_``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray

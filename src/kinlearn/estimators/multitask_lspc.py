@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -10,8 +11,10 @@ import numpy as np
 from kinlearn.distributed import is_dask
 from kinlearn.distributed.fitting import fit_partitions, refuse_groups
 from kinlearn.estimators._add_task import AddsTasks
+from kinlearn.estimators._base import MAX_HELD_OUT_ROWS
+from kinlearn.estimators._task_primal import PrimalTasks, find_primal
 from kinlearn.estimators._task_stream import TaskStream
-from kinlearn.estimators._training_set import check_groups
+from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.estimators.lspc import LSPC, warn_single_row
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.selection.folds import make_splits
@@ -40,7 +43,8 @@ class MultiTaskLSPC(TaskStream, AddsTasks):
             + γ/(4T²) Σ_tt' W_tt' ||θ_t - θ_t'||²,      γ = reg·sharing/(1 - sharing)
 
     which for W = 1 is Eq. 4 of [1]_ in other variables (see :meth:`from_paper`), solved in the dual
-    (Lemma 1 there): one N×N system whatever the number of tasks. Without ``task`` it is
+    (Lemma 1 there), one N×N system whatever the number of tasks, or, where that is cheaper because
+    there are fewer centres than rows, from sums over each task's rows. Without ``task`` it is
     :class:`LSPC`.
 
     Parameters
@@ -208,9 +212,14 @@ degree, coef0, memory_mb, random_state
         self.sigma_ = (
             self._median(data, kernel) if isinstance(self.sigma, str) else float(self.sigma)
         )
-        design = self._set_up(data, kernel, self.sigma_, index)
+        chosen = self._choose_task_centers(data, kernel, self.sigma_)
         reg = float(self.reg)
         self.beta_ = float("nan")
+        if groups is None and reg > 0.0:
+            primal = find_primal(self, data, index, chosen)
+            if primal is not None:
+                return self._fit_primal(data, primal, sharing)
+        design = self._set_up(data, kernel, index, chosen)
         if self.posterior == "calibrated" and data.n_rows == 1:
             warn_single_row()
         elif self.posterior == "calibrated":
@@ -224,6 +233,17 @@ degree, coef0, memory_mb, random_state
             self._calibrate(data, self._held_out_rows(data, splits, pooled), splits, scores)
         duals = design.solve(self.sigma_, sharing, reg)
         coef, shared = design.parameters(self.sigma_, sharing, duals)
+        self._keep_point(self.sigma_, coef[None], shared[None], data.weights.sum())
+        return self
+
+    def _fit_primal(self, data: TrainingSet, primal: PrimalTasks, sharing: float) -> MultiTaskLSPC:
+        """Many rows and fewer centres: from each task's sums."""
+        if self.posterior == "calibrated":
+            splits, pooled = make_splits("loo", data.rows, data.labels, None, MAX_HELD_OUT_ROWS)
+            splits = replace(splits, rows=primal.rows_to_hold_out(splits.rows))
+            scores = primal.leave_one_out(self.sigma_, sharing, float(self.reg), splits.rows)
+            self._calibrate(data, self._held_out_rows(data, splits, pooled), splits, scores)
+        coef, shared = primal.parameters(self.sigma_, sharing, float(self.reg))
         self._keep_point(self.sigma_, coef[None], shared[None], data.weights.sum())
         return self
 

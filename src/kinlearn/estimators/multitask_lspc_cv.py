@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kinlearn.estimators._add_task import AddsTasks
 from kinlearn.estimators._checks import check_choice
 from kinlearn.estimators._task_grid import TaskGrid
+from kinlearn.estimators._task_primal import PrimalGrid, find_primal
 from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.estimators.lspc_cv import LSPCCV
 from kinlearn.estimators.multitask_lspc import ONE_TASK_PARAMETERS, check_sharing
@@ -22,6 +23,9 @@ from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.search import GridSearch
 from kinlearn.selection.sharing_report import sharing_report
 from kinlearn.solvers.splits import Splits
+
+# Leave-one-out scores of this many rows settle a grid, where each point is solved from sums.
+GRID_ROWS = 5000
 
 
 class MultiTaskLSPCCV(AddsTasks, LSPCCV):
@@ -181,11 +185,21 @@ feature_names_in_
         kernel = self._kernel()
         median = self._median(data, kernel)
         sigmas = self._sigma_grid(kernel, median)
-        design = self._set_up(data, kernel, median, index, sigmas.size * sharings.size)
+        chosen = self._choose_task_centers(data, kernel, median)
         splits, pooled = self._task_splits(data, index, groups)
+        grid: TaskGrid | PrimalGrid
+        primal = find_primal(self, data, index, chosen) if splits.leave_one_out else None
+        if primal is not None:
+            few, pooled = make_splits("loo", data.rows, data.labels, None, GRID_ROWS)
+            splits = replace(few, rows=primal.rows_to_hold_out(few.rows))
+            grid = PrimalGrid(primal, splits.rows)
+        else:
+            n_decompositions = sigmas.size * sharings.size
+            design = self._set_up(data, kernel, index, chosen, n_decompositions)
+            grid = TaskGrid(design, splits, self.n_jobs)
         rows = self._held_out_rows(data, splits, pooled)
-        rows = replace(rows, task=design.task[splits.rows], average=self.average)
-        grid = TaskGrid(design, splits, self.n_jobs)
+        held_out_tasks = index[data.rows.first][splits.rows]
+        rows = replace(rows, task=held_out_tasks, average=self.average)
         search = GridSearch(
             axes={
                 "sigma": sigmas,
@@ -209,7 +223,7 @@ feature_names_in_
         if self.store_cv_scores:
             self.cv_scores_ = search.scores
             self.cv_rows_ = data.rows.first[splits.rows]
-        self.weight_per_task_ = float(data.weights.sum()) / design.n_tasks
+        self.weight_per_task_ = float(data.weights.sum()) / len(self.similarity_)
         self._keep_tasks(*grid.mixed(search.points, search.weights))
         return self
 

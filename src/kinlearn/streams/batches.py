@@ -27,6 +27,26 @@ class StreamError(ValueError):
 
 
 @dataclass(frozen=True)
+class StreamProgress:
+    """How far a stream has come.
+
+    Attributes
+    ----------
+    batches, rows : int
+        Added so far, those before a resumed checkpoint included.
+    seconds : float
+        Since this call began.
+    rows_per_second : float
+        Of this call.
+    """
+
+    batches: int
+    rows: int
+    seconds: float
+    rows_per_second: float
+
+
+@dataclass(frozen=True)
 class Batch:
     """Rows with labels, and the words that say where they came from."""
 

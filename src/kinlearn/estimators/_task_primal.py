@@ -1,0 +1,216 @@
+"""The multi-task problem from each task's sums, for more rows than the dual can bear.
+
+The dual of N rows costs O(N³); with m fixed centres the primal costs O(T m³ + N m²), exactly the
+same solution (mt-lspc Eq. 4 in other variables).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kinlearn.estimators._task_base import ChosenCenters, TaskClassifier
+from kinlearn.estimators._task_stream import GENERAL_HELD_OUT_ROWS, TaskSystem, task_system
+from kinlearn.estimators._training_set import TrainingSet
+from kinlearn.kernels import KernelMap
+from kinlearn.kernels.measures import Rows
+from kinlearn.solvers.multitask_primal import effective_sharing
+from kinlearn.solvers.task_covariance import unseen_weight
+from kinlearn.statistics.task_sums import TaskSums
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+# Features of the rows held out are made for about this many at a time.
+ROWS_AT_ONCE = 4096
+
+
+def primal_is_cheaper(n_rows: int, n_centers: int, n_tasks: int, alike: bool) -> bool:
+    """Whether sums beat the dual, by counting operations of a solution with its held-out scores.
+
+    Examples
+    --------
+    >>> primal_is_cheaper(10_000, 500, 20, alike=True), primal_is_cheaper(400, 300, 20, alike=True)
+    (True, False)
+    """
+    if not alike:  # every row held out is a system of its own: only where there is no other way
+        return n_rows > 5000
+    span = min(n_centers, max(n_rows // n_tasks, 1))
+    primal = 6 * n_tasks * span * n_centers**2 + 4 * n_rows * n_centers**2
+    return primal < n_rows**3
+
+
+@dataclass
+class PrimalTasks:
+    """Rows, tasks and targets, with the sums of the last width asked for.
+
+    Attributes
+    ----------
+    features : KernelMap
+        The kernel against the centres.
+    X : array or CSR matrix of shape (n, d)
+        Distinct rows.
+    targets, weights : ndarrays of shape (n, c) and (n,)
+        Z and the diagonal of D.
+    task : ndarray of shape (n,)
+        Task number of each row.
+    similarity : ndarray of shape (T, T)
+        W.
+    """
+
+    features: KernelMap
+    X: Rows
+    targets: Array
+    weights: Array
+    task: Index
+    similarity: Array
+    _sums: list[TaskSums] = field(default_factory=list)
+    _sigma: float = float("nan")
+
+    @property
+    def n_tasks(self) -> int:
+        return int(self.similarity.shape[0])
+
+    def sums(self, sigma: float) -> list[TaskSums]:
+        """Each task's sums at one width, kept until another is asked for."""
+        if sigma == self._sigma:
+            return self._sums
+        m, c = self.features.n_centers, self.targets.shape[1]
+        found = [TaskSums(m, c, thin=True, cross=False) for _ in range(self.n_tasks)]
+        order = np.argsort(self.task, kind="stable")
+        for rows, phi in self.features.feature_blocks(self.X[order], sigma):
+            at = order[rows]
+            here = self.task[at]
+            starts = np.flatnonzero(np.diff(here, prepend=-1))
+            for first, last in zip(starts, [*starts[1:], at.size], strict=True):
+                own = at[first:last]
+                found[here[first]].add(
+                    phi[first:last], self.targets[own], self.weights[own], own.astype(np.uint64)
+                )
+        self._sums, self._sigma = found, sigma
+        return found
+
+    def system(self, sigma: float, sharing: float, reg: float, shrink: float = 1.0) -> TaskSystem:
+        """All tasks' parameters at one point of the grid."""
+        ridge = reg * float(self.weights.sum()) / self.n_tasks * shrink
+        return task_system(self.sums(sigma), self.similarity, ridge, sharing)
+
+    def parameters(self, sigma: float, sharing: float, reg: float) -> tuple[Array, Array]:
+        """θ_t of all tasks, (T, m, c), and the shared part β_0, (m, c)."""
+        theta = self.system(sigma, sharing, reg).parameters()
+        return theta, unseen_weight(self.similarity, sharing) * theta.mean(axis=0)
+
+    def rows_to_hold_out(self, rows: Index) -> Index:
+        """Fewer of them where each is a system to solve."""
+        alike = effective_sharing(self.similarity, 0.5) is not None
+        if alike or len(rows) <= GENERAL_HELD_OUT_ROWS:
+            return rows
+        spread = np.linspace(0, len(rows) - 1, GENERAL_HELD_OUT_ROWS).astype(np.intp)
+        return rows[np.unique(spread)]
+
+    def leave_one_out(self, sigma: float, sharing: float, reg: float, rows: Index) -> Array:
+        """Leave-one-out scores of some rows, centres kept, shape (rows, c)."""
+        n = len(self.task)
+        system = self.system(sigma, sharing, reg, (n - 1) / n)
+        scores = np.empty((len(rows), self.targets.shape[1]))
+        order = np.argsort(self.task[rows], kind="stable")
+        for part in _whole_tasks(order, self.task[rows]):
+            own = rows[part]
+            scores[part] = system.leave_one_out(
+                self.features.features(self.X[own], sigma),
+                self.targets[own],
+                self.weights[own],
+                self.task[own],
+            )
+        return scores
+
+
+def find_primal(
+    model: TaskClassifier, data: TrainingSet, task: Index, chosen: ChosenCenters
+) -> PrimalTasks | None:
+    """The problem in its primal, or None where the dual is cheaper or every row is a centre.
+
+    Parameters
+    ----------
+    model : TaskClassifier
+        With its centres placed.
+    data : TrainingSet
+    task : ndarray
+        Task number of every row as passed.
+    chosen : (DistinctRows, positions)
+        Where the centres came from.
+    """
+    distinct, positions = chosen
+    if positions is not None and positions.size == distinct.n_distinct:
+        return None  # rows held out would have to take their centres with them
+    similarity = model.similarity_
+    alike = effective_sharing(similarity, 0.5) is not None
+    if not primal_is_cheaper(data.n_rows, model.n_centers_, len(similarity), alike):
+        return None
+    features = KernelMap(model._kernel(), model.centers_, model.memory_mb)
+    weights = np.ones(data.n_rows) if data.fit_weights is None else data.fit_weights
+    row_task = task[data.rows.first]
+    return PrimalTasks(features, data.X, data.fit_targets, weights, row_task, similarity)
+
+
+class PrimalGrid:
+    """Held-out scores and coefficients over (sigma, sharing, reg), each point solved from sums.
+
+    Parameters
+    ----------
+    primal : PrimalTasks
+        The problem.
+    rows : ndarray
+        The rows held out.
+    """
+
+    def __init__(self, primal: PrimalTasks, rows: Index) -> None:
+        self.primal, self.rows = primal, rows
+
+    def evaluate(self, points: dict[str, Array]) -> Array:
+        """Return held-out scores of all combinations, reg fastest, then sharing, then sigma."""
+        return np.stack(
+            [
+                self.primal.leave_one_out(float(sigma), float(sharing), float(reg), self.rows)
+                for sigma in points["sigma"]
+                for sharing in points["sharing"]
+                for reg in points["reg"]
+            ]
+        )
+
+    def mixed(
+        self, points: list[dict[str, float]], weights: Array
+    ) -> tuple[Array, Array, Array, dict[str, Array]]:
+        """Return widths, all tasks' coefficients, the shared part, and the points with weight."""
+        used = [(points[p], float(weights[p])) for p in np.flatnonzero(weights)]
+        used.sort(key=lambda entry: entry[0]["sigma"])
+        sigmas = np.unique([point["sigma"] for point, _ in used])
+        m, c = self.primal.features.n_centers, self.primal.targets.shape[1]
+        coef = np.zeros((len(sigmas), self.primal.n_tasks, m, c))
+        shared = np.empty((len(used), m, c))
+        for k, (point, weight) in enumerate(used):
+            at = int(np.searchsorted(sigmas, point["sigma"]))
+            theta, shared[k] = self.primal.parameters(
+                point["sigma"], point["sharing"], point["reg"]
+            )
+            coef[at] += weight * theta
+        kept = {
+            f"{name}s": np.array([point[name] for point, _ in used])
+            for name in ("sigma", "sharing", "reg")
+        }
+        kept["weights"] = np.array([weight for _, weight in used])
+        kept["shared_coef"] = shared
+        belongs = (kept["sigmas"] == sigmas[:, None]) * kept["weights"]
+        return sigmas, coef, np.tensordot(belongs, shared, axes=1), kept
+
+
+def _whole_tasks(order: Index, task: Index) -> list[Index]:
+    """Cut rows ordered by task into parts of about equal size, no task in two of them."""
+    edges = np.flatnonzero(np.diff(task[order])) + 1
+    chosen = [
+        edge
+        for edge, before in zip(edges, [0, *edges[:-1]], strict=True)
+        if edge // ROWS_AT_ONCE > before // ROWS_AT_ONCE
+    ]
+    return np.split(order, chosen)
