@@ -194,7 +194,7 @@ def test_automatic_choice(data, monkeypatch):
 
 
 def test_choice_follows_the_cost():
-    size = {"n_columns": 60, "held_out_rows": 20_000, "all_rows": False, "n_centers": 6000}
+    size = {"n_columns": 30, "held_out_rows": 20_000, "all_rows": False, "n_centers": 6000}
     few = choose_solver("auto", n_rows=10**6, n_features=20, kept_share=0.0, **size)
     wide = choose_solver("auto", n_rows=10**6, n_features=5000, kept_share=0.0, **size)
     kept = choose_solver("auto", n_rows=10**6, n_features=5000, kept_share=1.0, **size)
