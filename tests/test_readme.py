@@ -8,8 +8,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [
     "README.md",
+    "docs/dask.md",
     "docs/deployment.md",
     "docs/klr.md",
+    "docs/large.md",
     "docs/mtda.md",
     "docs/multilabel.md",
     "docs/multitask.md",

@@ -96,7 +96,7 @@ def test_more_than_the_machine_has_is_refused(rng, monkeypatch):
 def test_import_needs_no_extra():
     code = (
         "import sys\n"
-        "for name in ('matplotlib', 'typer', 'rich', 'pandas', 'polars'):\n"
+        "for name in ('matplotlib', 'typer', 'rich', 'pandas', 'polars', 'dask', 'distributed'):\n"
         "    sys.modules[name] = None\n"
         "import kinlearn\n"
         "kinlearn.LSPC().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])\n"

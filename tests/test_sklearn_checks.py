@@ -22,6 +22,8 @@ ESTIMATORS = [
     LSPC(kernel="laplacian"),
     LSPC(basis="classwise"),
     LSPC(n_centers=5, random_state=0),
+    LSPC(n_centers=5, random_state=0, solver="pcg"),
+    LSPC(solver="pcg"),
     LSPCCV(),
     LSPCCV(cv=3, combine="within_se"),
     LSPCCV(combine="best", scoring="log_loss"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from kinlearn.centers import choose_centers, take_centers
+from kinlearn.distributed.prediction import by_partition
 from kinlearn.estimators._checks import (
     check_model_choices,
     check_precomputed,
@@ -116,14 +117,14 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         classwise = self.basis == "classwise"
         positions = self._place_centers(X, data.rows, kernel, sigma)
         features = KernelMap(kernel, self.centers_, self.memory_mb)
+        iterative = self._iterative_design(data, features, positions)
+        if iterative is not None:
+            return iterative
         if positions is None or positions.size < data.n_rows:
             if not classwise:
                 return FixedDesign(features, X, Z, weights)
             if positions is None:
-                raise ValueError(
-                    'basis="classwise" needs centers of known class: leave centers out, '
-                    'or use basis="full".'
-                )
+                refuse_given_centers()
             return ClasswiseFixedDesign(features, X, Z, weights, Z[positions])
         parted = classwise or weights is not None
         warn_if_large(data.n_rows, n_decompositions, parted)
@@ -131,6 +132,12 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             filled = np.ones(data.n_rows) if weights is None else weights
             return WeightedDesign(features, X, Z, filled, classwise)
         return FullDesign(features, X, Z, keep=n_decompositions > 1)
+
+    def _iterative_design(
+        self, data: TrainingSet, features: KernelMap, positions: np.ndarray | None
+    ) -> Design | None:
+        """Return a design solved by iteration, where an estimator has one and it applies."""
+        return None
 
     def _place_centers(
         self,
@@ -240,6 +247,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         features = KernelMap(kernel, self.centers_, self.memory_mb)
         return features.scores(X, self.kept_sigmas_, self.coef_)
 
+    @by_partition
     def decision_function(self, X: Any) -> np.ndarray:
         """Return unrounded scores.
 
@@ -256,6 +264,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
+    @by_partition
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return class probabilities under the chosen posterior rule.
 
@@ -325,11 +334,13 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     def _without_task_column(self, X: Any) -> Any:
         return X
 
+    @by_partition
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of :meth:`predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
+    @by_partition
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of the largest score.
 
@@ -345,6 +356,13 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         """
         scores = self._scores(X)
         return self.classes_[scores.argmax(axis=1)]
+
+
+def refuse_given_centers() -> NoReturn:
+    """Say why each class cannot have its own centres."""
+    raise ValueError(
+        'basis="classwise" needs centers of known class: leave centers out, or use basis="full".'
+    )
 
 
 def _check_for_kernel(X: Rows, kernel: Kernel) -> None:

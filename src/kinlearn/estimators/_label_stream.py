@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
+from kinlearn.distributed import is_dask
+from kinlearn.distributed.fitting import fit_partitions
 from kinlearn.estimators._label_table import is_single_column
 from kinlearn.estimators._multilabel_base import MultiLabelClassifier
 from kinlearn.estimators._sample_rows import SampleRows, given_rows, kept_rows
@@ -50,6 +52,10 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
         -------
         self
         """
+        if is_dask(X, y, sample_weight):
+            return fit_partitions(
+                self, X, y, sample_weight=sample_weight, classes=classes, anew=False
+            )
         self._stream(X, y, None, classes, sample_weight)
         return self
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kinlearn.distributed.prediction import by_partition
 from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, KernelClassifier, _check_for_kernel
 from kinlearn.estimators._checks import (
     check_model_choices,
@@ -284,6 +285,7 @@ class MultiLabelClassifier(KernelClassifier):
             for ok, prior in zip(self.learnt_, priors, strict=True)
         ]
 
+    @by_partition
     def decision_function(self, X: Any) -> Any:
         """Return unrounded scores.
 
@@ -308,6 +310,7 @@ class MultiLabelClassifier(KernelClassifier):
         columns = [q[:, 1] - q[:, 0] if q.shape[1] == 2 else q for q in columns]
         return columns[0] if self.single_ else columns
 
+    @by_partition
     def predict_proba(self, X: Any) -> Any:
         """Return probabilities under the chosen posterior rule.
 
@@ -349,12 +352,14 @@ class MultiLabelClassifier(KernelClassifier):
         answers = self._per_label(learnt, len(scores))
         return answers[0] if self.single_ else answers
 
+    @by_partition
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithm of :meth:`predict_proba`."""
         proba = self.predict_proba(X)
         with np.errstate(divide="ignore"):
             return [np.log(p) for p in proba] if isinstance(proba, list) else np.log(proba)
 
+    @by_partition
     def predict(self, X: Any) -> np.ndarray:
         """Return 0/1 indicators, or the class of the largest score in every label.
 

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
+from kinlearn.distributed import is_dask
+from kinlearn.distributed.fitting import fit_partitions
 from kinlearn.estimators._sample_rows import SampleRows
 from kinlearn.estimators._streaming import StreamsRows, streams
 from kinlearn.solvers.primal import RidgeInverse, leave_one_out
@@ -47,6 +49,10 @@ class SingleStream(StreamsRows):
         -------
         self
         """
+        if is_dask(X, y, sample_weight):
+            return fit_partitions(
+                self, X, y, sample_weight=sample_weight, classes=classes, anew=False
+            )
         self._stream(X, y, None, classes, sample_weight)
         return self
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from kinlearn.distributed.fitting import refuse_stream
 from kinlearn.estimators._base import KernelClassifier, _check_for_kernel
 from kinlearn.estimators._checks import AUTO_CENTERS, check_model_choices, check_positive
 from kinlearn.estimators._sample_rows import SampleRows, given_rows, kept_rows
@@ -145,6 +146,7 @@ class StreamsRows(KernelClassifier):
         """
         check_model_choices(self)
         self._check_streams()
+        refuse_stream(source)
         run_stream(
             self,
             source,

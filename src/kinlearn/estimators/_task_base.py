@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from kinlearn.distributed.prediction import by_partition
 from kinlearn.estimators._base import KernelClassifier, _check_for_kernel
 from kinlearn.estimators._checks import (
     _physical_gigabytes,
@@ -177,6 +178,7 @@ class TaskClassifier(KernelClassifier):
         _check_for_kernel(X, kernel)
         return KernelMap(kernel, self.centers_, self.memory_mb)
 
+    @by_partition
     def decision_function(self, X: Any, task: Any = None) -> NDArray[np.float64]:
         """Return unrounded scores under each row's task.
 
@@ -195,15 +197,18 @@ class TaskClassifier(KernelClassifier):
         """
         return _one_column(self._task_scores(X, task, "decision_function"))
 
+    @by_partition
     def predict_proba(self, X: Any, task: Any = None) -> NDArray[np.float64]:
         """Return class probabilities, one column a class of ``classes_``, whatever the task."""
         return self._posterior(self._task_scores(X, task, "predict_proba"))
 
+    @by_partition
     def predict_log_proba(self, X: Any, task: Any = None) -> NDArray[np.float64]:
         """Return the logarithm of :meth:`predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X, task=task))
 
+    @by_partition
     def predict(self, X: Any, task: Any = None) -> NDArray:
         """Return the class of the largest score under each row's task."""
         scores = self._task_scores(X, task, "predict")
@@ -213,6 +218,7 @@ class TaskClassifier(KernelClassifier):
         """Return the accuracy over all rows of all tasks."""
         return float(accuracy_score(y, self.predict(X, task=task), sample_weight=sample_weight))
 
+    @by_partition
     def shared_score(self, X: Any) -> NDArray[np.float64]:
         """Return the scores of the common part β_0, which is also what an unseen task gets.
 
@@ -232,6 +238,7 @@ class TaskClassifier(KernelClassifier):
         features = self._kernel_map(X)
         return _one_column(features.scores(X, self.kept_sigmas_, self.shared_coef_))
 
+    @by_partition
     def task_score(self, X: Any, task: Any = None) -> NDArray[np.float64]:
         """Return the scores of the individual part: :meth:`decision_function` less the shared part.
 

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
+from kinlearn.distributed import is_dask
+from kinlearn.distributed.fitting import fit_partitions
 from kinlearn.estimators._sample_rows import SampleRows
 from kinlearn.estimators._streaming import StreamsRows, streams
 from kinlearn.estimators._task_base import REQUESTED, TaskClassifier
@@ -88,6 +90,10 @@ class TaskStream(StreamsRows, TaskClassifier):
         -------
         self
         """
+        if is_dask(X, y, task, sample_weight):
+            return fit_partitions(
+                self, X, y, task=task, sample_weight=sample_weight, classes=classes, anew=False
+            )
         X, ids = split_tasks(X, task, self.task_column)
         self._stream(X, y, ids, classes, sample_weight)
         return self

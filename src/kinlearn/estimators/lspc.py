@@ -6,12 +6,28 @@ import warnings
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from kinlearn.estimators._base import MAX_HELD_OUT_ROWS
+from kinlearn.distributed import is_dask
+from kinlearn.distributed.fitting import fit_partitions, refuse_groups
+from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, refuse_given_centers
+from kinlearn.estimators._checks import check_choice, check_positive
+from kinlearn.estimators._designs import Design
+from kinlearn.estimators._discriminant import check_count
+from kinlearn.estimators._pcg_design import (
+    CALIBRATION_FOLDS,
+    PcgDesign,
+    PcgSettings,
+    calibration_splits,
+)
 from kinlearn.estimators._single_stream import SingleStream
+from kinlearn.estimators._solver_choice import SOLVERS, SolverChoice, choose_solver
 from kinlearn.estimators._training_set import TrainingSet, check_groups
+from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.selection.folds import make_splits
+from kinlearn.solvers.splits import Splits
+from kinlearn.statistics import NormalEquations
 from kinlearn.threads import blas_for_rows
 
 
@@ -54,10 +70,27 @@ class LSPC(SingleStream):
     class_weight : dict, "balanced" or None, default=None
         Weights of classes in the fit. Calibration ignores them, so that probabilities stay at the
         data's prevalence.
+    solver : {"auto", "direct", "pcg"}, default="auto"
+        ``"direct"`` forms and decomposes the matrix of centres, O(m²) a row. ``"pcg"``: conjugate
+        gradients that make the features again in every step, for many centres. ``"auto"`` takes
+        the cheaper one from 5000 centres on (``solver_reason_`` tells); "direct" below that and
+        where all rows are centres. Under "pcg", calibration and ``held_out_scores_`` are of five
+        folds fitted in the same passes instead of leave-one-out.
+    precision : {"double", "single"}, default="double"
+        Arithmetic of the features under ``"pcg"``: single precision takes half the memory and
+        less time, and stops at a `tol` of 1e-5; for regs of 1e-5 and above. The direct
+        solver works in double.
+    tol : float, default=1e-7
+        Where ``"pcg"`` stops: relative error of the training scores, root mean square, as estimated
+        by the preconditioned residual.
+    max_iter : int, default=200
+        Most steps of ``"pcg"``.
+    verbose : bool, default=False
+        Whether to print the choice of solver and the progress of ``"pcg"``.
     degree, coef0 : float, default=3 and 1
         Of the polynomial kernel.
     memory_mb : float, default=256
-        Bound on the memory of kernel blocks in work.
+        Bound on the memory of kernel blocks in work; ``"pcg"`` keeps those that fit between steps.
     random_state : int, RandomState or None, default=None
         For choosing a subset of centres.
 
@@ -79,7 +112,12 @@ class LSPC(SingleStream):
         Share of each class.
     held_out_scores_ : ndarray of shape (n_samples, n_classes)
         Leave-one-out scores of the training rows (``posterior="calibrated"``); NaN for rows without
-        weight and, beyond 20,000 rows with a subset of centres, for rows not drawn.
+        weight and, beyond 20,000 rows with a subset of centres, for rows not drawn. Five-fold
+        scores under ``solver_ == "pcg"``.
+    solver_, solver_reason_ : str
+        The solver in use and the reason.
+    n_iter_ : int
+        Steps taken by ``"pcg"``; 1 for the direct solver.
     statistics_ : NormalEquations
         Sums over the rows, after ``partial_fit``, ``fit_stream`` or ``fit_statistics``; then
         ``held_out_log_loss_`` takes the place of ``held_out_scores_``.
@@ -120,6 +158,11 @@ class LSPC(SingleStream):
         posterior: str = "calibrated",
         fallback: str = "uniform",
         class_weight: Any = None,
+        solver: str = "auto",
+        precision: str = "double",
+        tol: float = 1e-7,
+        max_iter: int = 200,
+        verbose: bool = False,
         degree: float = 3,
         coef0: float = 1.0,
         memory_mb: float = DEFAULT_MEMORY_MB,
@@ -135,6 +178,11 @@ class LSPC(SingleStream):
         self.posterior = posterior
         self.fallback = fallback
         self.class_weight = class_weight
+        self.solver = solver
+        self.precision = precision
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
         self.degree = degree
         self.coef0 = coef0
         self.memory_mb = memory_mb
@@ -145,9 +193,9 @@ class LSPC(SingleStream):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, CSR matrix or Dask collection of shape (n_samples, n_features)
             Training rows; for a precomputed kernel, the square kernel matrix.
-        y : array-like of shape (n_samples,)
+        y : array-like or Dask collection of shape (n_samples,)
             Class labels of any type.
         sample_weight : array-like of shape (n_samples,), optional
             Weights; a weight of 2 is the same as the row twice.
@@ -160,6 +208,13 @@ class LSPC(SingleStream):
         LSPC
             The fitted model.
         """
+        check_choice("solver", self.solver, SOLVERS)
+        check_choice("precision", self.precision, ("double", "single"))
+        check_positive("tol", self.tol)
+        check_count("max_iter", self.max_iter)
+        if is_dask(X, y, sample_weight, groups):
+            self._refuse_for_dask(groups)
+            return fit_partitions(self, X, y, sample_weight=sample_weight, anew=True)
         data = self._prepare(X, y, sample_weight)
         groups = check_groups(groups, data.labels.size)
         with blas_for_rows(data.n_rows):
@@ -178,12 +233,85 @@ class LSPC(SingleStream):
         if self.posterior != "calibrated" or data.n_rows == 1:
             coef = design.solve(self.sigma_, np.array([float(self.reg)]), np.ones(1))
         else:
-            limit = MAX_HELD_OUT_ROWS if design.fixed_centers else None
-            splits, pooled = make_splits("loo", data.rows, data.labels, groups, limit)
+            splits, pooled = self._calibration_splits(data, design, groups)
             coef, scores = design.fit_and_hold_out(self.sigma_, float(self.reg), splits)
             self._calibrate(data, self._held_out_rows(data, splits, pooled), splits, scores)
         self._keep(np.array([self.sigma_]), coef[None])
+        self.n_iter_ = design.n_iter if isinstance(design, PcgDesign) else 1
         return self
+
+    def _refuse_for_dask(self, groups: Any) -> None:
+        if self.solver == "pcg":
+            raise ValueError(
+                'solver="pcg" goes over all rows in every step, which Dask collections are not '
+                'for: use solver="auto", which takes one pass.'
+            )
+        refuse_groups(groups)
+
+    def _solve_sums(self, sums: NormalEquations) -> None:
+        self.solver_, self.n_iter_ = "direct", 1
+        self.solver_reason_ = "Sums over rows are solved directly."
+        super()._solve_sums(sums)
+
+    def _calibration_splits(
+        self, data: TrainingSet, design: Design, groups: np.ndarray | None
+    ) -> tuple[Splits, bool]:
+        if isinstance(design, PcgDesign):
+            return calibration_splits(data.rows, data.targets, data.labels, groups), True
+        limit = MAX_HELD_OUT_ROWS if design.fixed_centers else None
+        return make_splits("loo", data.rows, data.labels, groups, limit)
+
+    def _iterative_design(
+        self, data: TrainingSet, features: KernelMap, positions: np.ndarray | None
+    ) -> PcgDesign | None:
+        """Choose the solver; return the design of conjugate gradients when that is chosen."""
+        self.solver_, self.solver_reason_ = self._choose_solver(data, features, positions)
+        if self.verbose:
+            print(f"LSPC: solver {self.solver_}. {self.solver_reason_}", flush=True)
+        if self.solver_ == "direct":
+            return None
+        allowed = None
+        if self.basis == "classwise":
+            if positions is None:
+                refuse_given_centers()
+            allowed = data.fit_targets[positions] > 0
+        every = positions is not None and positions.size == data.n_rows
+        return PcgDesign(
+            features,
+            data.X,
+            data.fit_targets,
+            data.fit_weights,
+            PcgSettings(
+                tol=float(self.tol),
+                max_iter=int(self.max_iter),
+                single=self.precision == "single",
+                report=_print_step if self.verbose else None,
+            ),
+            center_rows=self.centers_ if positions is None else data.X[positions],
+            own=np.arange(data.n_rows) if every else None,
+            allowed=allowed,
+        )
+
+    def _choose_solver(
+        self, data: TrainingSet, features: KernelMap, positions: np.ndarray | None
+    ) -> SolverChoice:
+        n, m = data.n_rows, features.n_centers
+        itemsize = 4 if self.precision == "single" else 8
+        calibrated = self.posterior == "calibrated"
+        return choose_solver(
+            self.solver,
+            n_rows=n,
+            n_centers=m,
+            n_features=data.X.nnz / n if sp.issparse(data.X) else data.X.shape[1],
+            n_columns=len(data.classes) * (1 + CALIBRATION_FOLDS * calibrated),
+            held_out_rows=min(n, MAX_HELD_OUT_ROWS) if calibrated else 0,
+            kept_share=min(1.0, self.memory_mb * 2**20 / (itemsize * n * m)),
+            all_rows=positions is not None and positions.size == n,
+        )
+
+
+def _print_step(text: str) -> None:
+    print(f"LSPC: {text}", flush=True)
 
 
 def warn_single_row() -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from kinlearn.distributed import is_dask
+from kinlearn.distributed.fitting import fit_partitions, refuse_groups
 from kinlearn.estimators._checks import check_choice, check_positive
 from kinlearn.estimators._label_design import LabelDesign
 from kinlearn.estimators._label_stream import LabelStream
@@ -189,6 +191,9 @@ random_state
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter)
         sharing = check_sharing("sharing", self.sharing)
+        if is_dask(X, y, sample_weight, groups):
+            refuse_groups(groups)
+            return fit_partitions(self, X, y, sample_weight=sample_weight, anew=True)
         data = self._prepare_labels(X, y, sample_weight)
         groups = check_groups(groups, len(data.table.codes))
         kernel = self._kernel()

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.distributed import is_dask
+from kinlearn.distributed.fitting import fit_partitions, refuse_groups
 from kinlearn.estimators._add_task import AddsTasks
 from kinlearn.estimators._base import MAX_HELD_OUT_ROWS
 from kinlearn.estimators._checks import check_sharing
@@ -195,6 +197,9 @@ degree, coef0, memory_mb, random_state
             The fitted model.
         """
         sharing = check_sharing(self.sharing)
+        if is_dask(X, y, task, sample_weight, groups):
+            refuse_groups(groups)
+            return fit_partitions(self, X, y, task=task, sample_weight=sample_weight, anew=True)
         X, index = self._read_tasks(X, task, sample_weight)
         if self.reg != 0 and (index is None or len(self.similarity_) == 1):
             return self._fit_one_task(X, y, sample_weight, groups)

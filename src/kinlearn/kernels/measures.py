@@ -6,6 +6,7 @@ the width enters only afterwards, a whole grid of widths shares one evaluation o
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, Protocol
 
 import numpy as np
@@ -79,13 +80,20 @@ class SquaredDistances:
         if self.sparse or sp.issparse(X):
             return self._mixed_block(as_double(X))
         n_rows, n_features = X.shape
-        rows = np.empty((n_rows, n_features + 2))
+        rows = np.empty((n_rows, n_features + 2), dtype=self.augmented.dtype)
         np.subtract(X, self.shift, out=rows[:, :n_features])
         shifted = rows[:, :n_features]
         np.einsum("ij,ij->i", shifted, shifted, out=rows[:, n_features])
         rows[:, n_features + 1] = 1.0
         distances = rows @ self.augmented
         return np.maximum(distances, 0.0, out=distances)
+
+    def in_single(self) -> SquaredDistances:
+        """Return the same measure with dense blocks in single precision."""
+        other = copy(self)
+        if not self.sparse:
+            other.augmented = self.augmented.astype(np.float32)
+        return other
 
     def _mixed_block(self, X: Rows) -> np.ndarray:
         centers, norms = self.centers, self.norms

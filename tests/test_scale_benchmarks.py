@@ -1,0 +1,47 @@
+"""The benchmarks of many centres and of Dask run, on sizes that say nothing about speed."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).parent.parent / "benchmarks"
+
+
+@pytest.fixture
+def benchmark(monkeypatch):
+    """Import a benchmark by name, the way it is run: from its own folder, without real data."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.delenv("KINLEARN_DATA", raising=False)
+    before = set(sys.modules)
+    yield __import__
+    for name in set(sys.modules) - before:
+        if Path(getattr(sys.modules[name], "__file__", None) or "").parent == FOLDER:
+            del sys.modules[name]
+
+
+def test_many_centers(benchmark, tmp_path, capsys):
+    out = tmp_path / "pcg.json"
+    benchmark("pcg").main(["--quick", "--out", str(out)])
+    cells = json.loads(out.read_text())["cells"]
+    direct, pcg = cells["fit/200/direct"], cells["fit/200/pcg"]
+    assert pcg["error"] == direct["error"]
+    assert pcg["log_loss"] == pytest.approx(direct["log_loss"], rel=0.1)
+    steps = cells["steps/500/100"]
+    assert steps[0] > steps[-1] >= 1
+    assert "speed-up" in capsys.readouterr().out
+
+
+def test_rows_made_lazily_are_those_made_at_once(benchmark):
+    dask_fit = benchmark("dask_fit")
+    X, y = dask_fit.lazy_rows(60, 3)
+    parts = [dask_fit.rows_of(seed, 20) for seed in range(3)]
+    np.testing.assert_array_equal(X.compute(), np.concatenate([part[0] for part in parts]))
+    np.testing.assert_array_equal(y.compute(), np.concatenate([part[1] for part in parts]))
+    spread = dask_fit.model(10).fit(X, y)
+    single = dask_fit.one_process(60, 3, 10, 1)
+    np.testing.assert_allclose(
+        spread.decision_function(X.compute()), single.decision_function(X.compute()), atol=1e-8
+    )
