@@ -15,6 +15,7 @@ from kinlearn.estimators.multitask_lspc_cv import MultiTaskLSPCCV
 from kinlearn.estimators.pooled_tasks import PooledTasks
 from kinlearn.estimators.ratio_trace_lda import RatioTraceLDA
 from kinlearn.estimators.trace_ratio_lda import TraceRatioLDA
+from kinlearn.persistence import KinFileError, load, model_info, save
 
 __version__ = "0.1.0"
 
@@ -26,6 +27,7 @@ __all__ = [
     "HeterogeneousLSPC",
     "IndependentTasks",
     "KernelLogisticRegression",
+    "KinFileError",
     "MTDAClassifier",
     "MultiLabelLSPC",
     "MultiLabelLSPCCV",
@@ -35,4 +37,7 @@ __all__ = [
     "RatioTraceLDA",
     "TraceRatioLDA",
     "__version__",
+    "load",
+    "model_info",
+    "save",
 ]

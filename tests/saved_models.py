@@ -1,0 +1,150 @@
+"""One fitted model of every kind, with the calls whose answers must survive a file."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+
+from kinlearn import (
+    LSPC,
+    LSPCCV,
+    MTDA,
+    AggregateLDA,
+    HeterogeneousLSPC,
+    IndependentTasks,
+    KernelLogisticRegression,
+    MTDAClassifier,
+    MultiLabelLSPC,
+    MultiLabelLSPCCV,
+    MultiTaskLSPC,
+    MultiTaskLSPCCV,
+    PooledTasks,
+    RatioTraceLDA,
+    TraceRatioLDA,
+)
+from kinlearn.datasets import make_heterogeneous_tasks
+
+N = 36
+_rng = np.random.default_rng(3)
+X = np.abs(_rng.normal(size=(N, 3)) + 1.0)
+Y = np.column_stack([X[:, 0] > 1.2, X[:, 1] + X[:, 0] > 2.0, X[:, 2] > 1.0]).astype(int)
+CLASSES = np.array(["high", "low", "mid"])[(X[:, 0] > 0.8).astype(int) + (X[:, 1] > 1.4)]
+TASK = np.array(["north", "south", "west"])[np.arange(N) % 3]
+NUMBERS = np.arange(N) % 3 * 10
+FRAME = pd.DataFrame(X, columns=["age", "dose", "level"]).assign(
+    unit=np.array(["a", "b", None], dtype=object)[_rng.integers(0, 3, N)],
+    grade=np.array(["lo", "hi"], dtype=object)[_rng.integers(0, 2, N)],
+)
+FRAME.loc[[2, 5], "age"] = np.nan
+XS, YS = make_heterogeneous_tasks(n_features=(4, 9), n_samples=24, random_state=0)
+SMALL: dict[str, Any] = {"sigmas": [0.7, 2.0], "regs": [1e-3, 1e-1]}
+SMALL_TASKS: dict[str, Any] = {**SMALL, "sharings": [0.0, 0.6]}
+
+
+def table_pipeline(estimator: Any) -> Any:
+    """Mixed columns with missing values, as a table has them."""
+    return make_pipeline(
+        make_column_transformer(
+            (
+                make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()),
+                ["age", "dose", "level"],
+            ),
+            (
+                make_pipeline(
+                    SimpleImputer(strategy="constant", fill_value="?"),
+                    OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=2),
+                ),
+                ["unit"],
+            ),
+            (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ["grade"]),
+        ),
+        estimator,
+    )
+
+
+def single(model: Any, rows: Any = X) -> Callable[[Any], list[Any]]:
+    """Answers of a model of one task."""
+    names = ("predict_proba", "predict", "decision_function")
+    return lambda m: [getattr(m, name)(rows) for name in names if hasattr(m, name)]
+
+
+def tasked(ids: Any) -> Callable[[Any], list[Any]]:
+    """Answers under tasks."""
+    return lambda m: [m.predict_proba(X, task=ids), m.predict(X, task=ids)]
+
+
+def both_tasks(m: Any) -> list[Any]:
+    """Answers for each task of features of its own."""
+    name = "predict_proba" if hasattr(m, "predict_proba") else "transform"
+    return [getattr(m, name)(rows, task=i) for i, rows in enumerate(XS)]
+
+
+def fitted_models() -> dict[str, tuple[Any, Callable[[Any], list[Any]]]]:
+    """Every kind of model by name, each with a function that asks it."""
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(2) / 2)
+    unseen = np.where(TASK == "west", "east", TASK)
+    one = single(None)
+    return {
+        "LSPC": (LSPC().fit(X, CLASSES), one),
+        "LSPC integers": (LSPC(posterior="raw").fit(X, Y[:, 0]), one),
+        "LSPC rounded, prior": (LSPC(posterior="rounded", fallback="prior").fit(X, CLASSES), one),
+        "LSPC parameters": (LSPC(posterior="rounded_parameters").fit(X, CLASSES), one),
+        "LSPC classwise": (LSPC(basis="classwise").fit(X, CLASSES), one),
+        "LSPC laplacian": (LSPC(kernel="laplacian").fit(X, CLASSES), one),
+        "LSPC chi2": (LSPC(kernel="chi2").fit(X, CLASSES), one),
+        "LSPC polynomial": (LSPC(kernel="polynomial", degree=2).fit(X, CLASSES), one),
+        "LSPC linear": (LSPC(kernel="linear").fit(X, CLASSES), one),
+        "LSPC cosine": (LSPC(kernel="cosine").fit(X, CLASSES), one),
+        "LSPC subset": (LSPC(n_centers=7, random_state=0).fit(X, CLASSES), one),
+        "LSPC given": (LSPC(centers=X[:4].tolist()).fit(X, CLASSES), one),
+        "LSPC sparse": (
+            LSPC(kernel="cosine").fit(sp.csr_matrix(X), CLASSES),
+            single(None, sp.csr_matrix(X)),
+        ),
+        "LSPC precomputed": (LSPC(kernel="precomputed").fit(K, CLASSES), single(None, K)),
+        "LSPC state": (LSPC(random_state=np.random.RandomState(4)).fit(X, CLASSES), one),
+        "LSPCCV": (LSPCCV(store_cv_scores=True).fit(X, CLASSES), one),
+        "LSPCCV folds": (LSPCCV(cv=StratifiedKFold(3), **SMALL).fit(X, CLASSES), one),
+        "logistic": (KernelLogisticRegression().fit(X, CLASSES), one),
+        "multi-task": (MultiTaskLSPC().fit(X, CLASSES, task=TASK), tasked(unseen)),
+        "multi-task numbers": (
+            MultiTaskLSPC(
+                similarity=pd.DataFrame(np.ones((3, 3)), index=[0, 10, 20], columns=[0, 10, 20])
+            ).fit(X, CLASSES, task=NUMBERS),
+            tasked(NUMBERS + 10),
+        ),
+        "multi-task CV": (
+            MultiTaskLSPCCV(**SMALL_TASKS).fit(X, CLASSES, task=TASK),
+            tasked(unseen),
+        ),
+        "multi-label": (MultiLabelLSPC(threshold="loo_f1").fit(X, Y), one),
+        "multi-label classes": (MultiLabelLSPC().fit(X, Y + 2 * Y[:, [1, 2, 0]]), one),
+        "multi-label CV": (MultiLabelLSPCCV(**SMALL_TASKS).fit(X, Y), one),
+        "independent": (
+            IndependentTasks(LogisticRegression()).fit(X, CLASSES, task=TASK),
+            tasked(unseen),
+        ),
+        "pooled": (PooledTasks(LSPC()).fit(X, CLASSES, task=TASK), tasked(unseen)),
+        "MTDA": (MTDA().fit(XS, YS), both_tasks),
+        "aggregate": (AggregateLDA(n_components=2).fit(XS, YS), both_tasks),
+        "MTDA classifier": (MTDAClassifier().fit(XS, YS), both_tasks),
+        "heterogeneous": (HeterogeneousLSPC(random_state=0).fit(XS, YS), both_tasks),
+        "heterogeneous shared": (
+            HeterogeneousLSPC(
+                reducer=RatioTraceLDA(n_components=1), estimator=MultiTaskLSPC(), cv=None
+            ).fit(XS, YS),
+            both_tasks,
+        ),
+        "ratio trace": (RatioTraceLDA().fit(X, CLASSES), lambda m: [m.transform(X)]),
+        "trace ratio": (TraceRatioLDA().fit(X, CLASSES), lambda m: [m.transform(X)]),
+        "scaled": (make_pipeline(StandardScaler(), LSPC()).fit(X, CLASSES), one),
+        "table": (table_pipeline(LSPCCV(**SMALL)).fit(FRAME, CLASSES), single(None, FRAME)),
+    }
