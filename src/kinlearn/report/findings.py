@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kinlearn.report.evaluation import Evaluation, LabelEvaluation
 from kinlearn.report.importance import Importance
-from kinlearn.report.measures import Measure, figures, measure
+from kinlearn.report.measures import Measure, calibration_error, measure
 from kinlearn.tables.columns import Column
 from kinlearn.tables.schema import TableSchema
 
@@ -158,18 +157,9 @@ def chance_calibration_error(evaluation: Evaluation, seed: int, n_draws: int = 2
     for _ in range(n_draws if len(confidence) <= 50_000 else n_draws // 10):
         drawn = (rng.random((evaluation.n_rows, 1)) > reached).sum(axis=1)
         drawn = np.minimum(drawn, len(evaluation.classes) - 1)
-        fake = Evaluation(
-            evaluation.classes, drawn, evaluation.proba, evaluation.positions, evaluation.origin
-        )
-        errors.append(_ece(fake, ones))
+        right = (evaluation.predicted == drawn).astype(np.float64)
+        errors.append(float(calibration_error(confidence, right, ones)[0]))
     return float(np.quantile(errors, 0.95))
-
-
-def _ece(evaluation: Evaluation, weights: NDArray[np.float64]) -> float:
-    from kinlearn.report.measures import _calibration_error
-
-    right = evaluation.right.astype(np.float64)
-    return float(_calibration_error(evaluation.confidence, right, weights)[0])
 
 
 def tasks_of(
@@ -204,22 +194,14 @@ def _relative(report: dict[str, Any], rival: str, at: int) -> float:
     return (theirs - ours) / theirs if theirs > 0 else float("nan")
 
 
-def labels_of(evaluation: LabelEvaluation, alone: NDArray | None, seed: int) -> list[Part]:
-    """Each label on its own; `alone` are held-out probabilities of labels learnt separately."""
+def labels_of(evaluation: LabelEvaluation, gains: dict[str, float], seed: int) -> list[Part]:
+    """Each label on its own, with what learning them together gained in training."""
     parts = []
     for t, name in enumerate(evaluation.labels):
         some = evaluation.label(t)
-        gain = float("nan")
-        if alone is not None:
-            seen = np.isfinite(evaluation.truth[:, t])
-            separate = np.column_stack([1.0 - alone[seen, t], alone[seen, t]])
-            ones = np.ones((1, some.n_rows))
-            theirs = Evaluation(some.classes, some.truth, separate, some.positions, some.origin)
-            before = float(figures(theirs, ones)["brier"][0])
-            gain = (before - float(figures(some, ones)["brier"][0])) / before
-        parts.append(
-            Part(name, some.n_rows, float(some.truth.mean()), measure(some, seed=seed), gain)
-        )
+        share = float(some.truth.mean())
+        gain = gains.get(name, float("nan"))
+        parts.append(Part(name, some.n_rows, share, measure(some, seed=seed), gain))
     return parts
 
 

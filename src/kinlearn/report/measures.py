@@ -83,7 +83,7 @@ def figures(evaluation: Evaluation, weights: Floats) -> dict[str, Floats]:
         "auc": _mean_auc(evaluation, weights),
         "log_loss": weights @ loss / total,
         "brier": weights @ brier / total,
-        "ece": _calibration_error(evaluation.confidence, right, weights),
+        "ece": calibration_error(evaluation.confidence, right, weights),
     }
 
 
@@ -133,7 +133,7 @@ def weighted_auc(positive: NDArray[np.bool_], score: Floats, weights: Floats) ->
     return np.where(pairs > 0, better / np.where(pairs > 0, pairs, 1.0), np.nan)
 
 
-def _calibration_error(confidence: Floats, right: Floats, weights: Floats) -> Floats:
+def calibration_error(confidence: Floats, right: Floats, weights: Floats) -> Floats:
     """Σ_b |Σ_{i in b} w_i (right_i - confidence_i)| / Σ w_i, over bins of confidence."""
     edges = np.arange(1, N_BINS) / N_BINS
     member = np.searchsorted(edges, confidence, side="left")

@@ -332,7 +332,7 @@ def _importance(found: Findings) -> list[Markup]:
 
 
 def _foot(found: Findings) -> Markup:
-    seed = escape(str(found.facts["training"]["seed"]))
+    seed = escape(str(found.facts["training"]["wishes"]["seed"]))
     return Markup(
         f"<footer><p>This page shows rows of the table: treat it as confidentially as the table "
         f"itself. Seed {seed}.</p></footer>"

@@ -66,15 +66,22 @@ def read_labels(columns: dict[str, Any], rules: CellRules) -> NDArray[np.float64
     return np.column_stack([_read_label(name, c, rules) for name, c in columns.items()])
 
 
-def _read_label(name: str, column: Any, rules: CellRules) -> NDArray[np.float64]:
-    values = np.array([_yes_or_no(text) for text in rules.texts(column).to_pylist()])
+def read_label_cells(name: str, column: Any, rules: CellRules) -> NDArray[np.float64]:
+    """Return 1, 0 or NaN for every cell of a label, or refuse what is neither yes nor no."""
+    texts = rules.texts(column.combine_chunks() if hasattr(column, "combine_chunks") else column)
+    values = np.array([_yes_or_no(text) for text in texts.to_pylist()])
     odd = values == -1.0
     if odd.any():
-        text = rules.texts(column)[int(np.argmax(odd))].as_py()
         raise TableError(
-            f"Label {name!r} holds {text!r}, but a label is yes or no: use 1 and 0, yes and no, or "
-            "true and false, and leave unknown ones empty. A column of classes is a --target."
+            f"Label {name!r} holds {texts[int(np.argmax(odd))].as_py()!r}, but a label is yes or "
+            "no: use 1 and 0, yes and no, or true and false, and leave unknown ones empty. A "
+            "column of classes is a --target."
         )
+    return values
+
+
+def _read_label(name: str, column: Any, rules: CellRules) -> NDArray[np.float64]:
+    values = read_label_cells(name, column, rules)
     known = values[~np.isnan(values)]
     if known.size == 0 or (known == known[0]).all():
         only = "nothing" if known.size == 0 else ("yes" if known[0] else "no")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,8 @@ class Wishes:
         Largest number of rows to train on.
     max_error : float
         Error allowed among answered rows.
+    per_task : bool
+        Whether that holds for every task on its own.
     seed : int
         Seed of the sample, of centres and of the bootstrap.
     """
@@ -65,6 +67,7 @@ class Wishes:
     decimal: str = "."
     max_rows: int | None = None
     max_error: float = 0.05
+    per_task: bool = False
     seed: int = 0
 
     @property
@@ -203,6 +206,12 @@ def check_wishes(file: TableFile, wishes: Wishes) -> None:
             "--labels and --task cannot be used together: a model shares what it learns between "
             "labels or between tasks. Leave one of them out."
         )
+    if wishes.per_task and not wishes.task:
+        raise TableError("--per-task needs tasks: name their column with --task.")
+    if not 0.0 < wishes.max_error < 1.0:
+        raise TableError(
+            f"--max-error is a share between 0 and 1, such as 0.05; got {wishes.max_error:g}."
+        )
     if len(wishes.labels) == 1:
         raise TableError(
             f"--labels names one column only, {wishes.labels[0]!r}: use --target for it."
@@ -266,13 +275,13 @@ def train(table: TrainingTable, wishes: Wishes, progress: Progress = lambda _: N
     if table.schema.labels:
         classifier: Any = MultiLabelLSPCCV(random_state=wishes.seed)
     elif table.schema.task is not None:
-        # The preprocessor puts the task's number first.
-        classifier = MultiTaskLSPCCV(task_column=0, random_state=wishes.seed)
+        classifier = MultiTaskLSPCCV(random_state=wishes.seed)
     else:
         classifier = LSPCCV(random_state=wishes.seed)
     n_rows = len(table.y)
     progress(f"Tuning and fitting {type(classifier).__name__} on {n_rows} rows")
-    model = make_model(table.schema, with_hand_over(classifier, wishes.max_error, table.schema))
+    last = with_hand_over(classifier, table.schema, wishes.max_error, wishes.per_task)
+    model = make_model(table.schema, last)
     X = table.schema.frame(table.sample.table)
     fit_with: dict[str, Any] = {}
     groups = folds_of_groups(table.groups, wishes)
@@ -341,9 +350,7 @@ def training_facts(file: TableFile, table: TrainingTable, wishes: Wishes) -> dic
             "rows_in_file": table.sample.n_rows_in_file,
             "rows_without_answer": table.n_without_answer,
             "rows_used": len(table.y),
-            "max_rows": wishes.most_rows,
-            "seed": wishes.seed,
-            "max_error": wishes.max_error,
+            "wishes": asdict(wishes),
             "held_out_by": describe_holding_out(table),
             "columns": [vars(column) for column in table.columns],
         },
