@@ -14,7 +14,7 @@ from kinlearn.report.evaluation import Evaluation, LabelEvaluation, held_out_pro
 from kinlearn.tables.cells import MISSING, CellRules, objects
 from kinlearn.tables.columns import Column, features_of, infer_columns
 from kinlearn.tables.files import TableFile
-from kinlearn.tables.handing import bare_classifier, with_hand_over
+from kinlearn.tables.handing import bare_classifier, label_rule, with_hand_over
 from kinlearn.tables.pipeline import make_model, task_names
 from kinlearn.tables.refusals import TableError, unknown_column
 from kinlearn.tables.sample import Sample, fingerprint, read_sample
@@ -338,9 +338,10 @@ def _task_numbers(model: Any, table: TrainingTable) -> NDArray[np.intp]:
     return encoder.transform(column)[:, 0].astype(np.intp)
 
 
-def training_facts(file: TableFile, table: TrainingTable, wishes: Wishes) -> dict[str, Any]:
-    """What is noted in the model file, so that a report can be made again."""
-    return {
+def training_facts(file: TableFile, trained: Trained, wishes: Wishes) -> dict[str, Any]:
+    """What is noted in the model file: enough to read other tables and to report again."""
+    table = trained.table
+    facts: dict[str, Any] = {
         "table": table.schema.as_facts(),
         "training": {
             "file": file.path.name,
@@ -355,6 +356,11 @@ def training_facts(file: TableFile, table: TrainingTable, wishes: Wishes) -> dic
             "columns": [vars(column) for column in table.columns],
         },
     }
+    if isinstance(trained.evaluation, LabelEvaluation):
+        found = trained.evaluation
+        rule = label_rule(found.truth, found.proba, wishes.max_error)
+        facts["hand_over"] = {**rule, "labels": list(found.labels)}
+    return facts
 
 
 def _column(table: Any, name: str) -> Any:
