@@ -18,8 +18,8 @@ _SITE_CRP = np.array([0.0, 0.2, -0.2, 0.3, -0.1, -1.9])
 _SITE_AGE = np.array([0.0, -0.2, 0.3, 0.0, 0.2, 0.1])
 _REFERRALS = ("family doctor", "emergency", "self", "other hospital")
 _SMOKING = ("never", "former", "current")
-# How much of the outcome the measurements tell: here about one visit in eight stays a surprise.
-_SHARPNESS = 2.0
+# How much of the outcome the measurements tell: here about one visit in twelve stays a surprise.
+_SHARPNESS = 3.0
 # Share of cells lost, by column; a patient in a hurry is measured less.
 _MISSING = {"bmi": 0.08, "crp": 0.12, "glucose": 0.06, "smoking": 0.05, "referral": 0.02}
 
@@ -32,7 +32,7 @@ def make_clinic_table(
 ) -> Any:
     """Draw a table of visits, to be used where a real one would be.
 
-    p(readmitted | visit) = 1 / (1 + exp(-f)), with f twice a sum of smooth effects of age, CRP, blood
+    p(readmitted | visit) = 1 / (1 + exp(-f)), with f three times a sum of smooth effects of age, CRP, blood
     pressure, glucose and days of symptoms, an effect of smoking that depends on age, and effects of
     the site on level and slopes. Patients come up to three times, with the same age, sex and
     habits. Three further yes/no columns (``diabetes``, ``hypertension``, ``anaemia``) depend on one
