@@ -1,5 +1,9 @@
 """One fitted model of every kind, with the calls whose answers must survive a file."""
 
+import hashlib
+import json
+import warnings
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +35,8 @@ from kinlearn import (
     TraceRatioLDA,
 )
 from kinlearn.datasets import make_heterogeneous_tasks
+from kinlearn.persistence.archive import COMMENT, MANIFEST, TREE
+from kinlearn.persistence.encode import Encoder
 
 N = 36
 _rng = np.random.default_rng(3)
@@ -45,7 +51,7 @@ FRAME = pd.DataFrame(X, columns=["age", "dose", "level"]).assign(
 )
 FRAME.loc[[2, 5], "age"] = np.nan
 XS, YS = make_heterogeneous_tasks(n_features=(4, 9), n_samples=24, random_state=0)
-SMALL: dict[str, Any] = {"sigmas": [0.7, 2.0], "regs": [1e-3, 1e-1]}
+SMALL: dict[str, Any] = {"sigmas": [0.3, 1.0, 50.0], "regs": [1e-7, 1e-4, 1e-2, 10.0]}
 SMALL_TASKS: dict[str, Any] = {**SMALL, "sharings": [0.0, 0.6]}
 
 
@@ -70,7 +76,7 @@ def table_pipeline(estimator: Any) -> Any:
     )
 
 
-def single(model: Any, rows: Any = X) -> Callable[[Any], list[Any]]:
+def single(rows: Any = X) -> Callable[[Any], list[Any]]:
     """Answers of a model of one task."""
     names = ("predict_proba", "predict", "decision_function")
     return lambda m: [getattr(m, name)(rows) for name in names if hasattr(m, name)]
@@ -87,11 +93,44 @@ def both_tasks(m: Any) -> list[Any]:
     return [getattr(m, name)(rows, task=i) for i, rows in enumerate(XS)]
 
 
+def state(model):
+    """Everything a model is, comparable."""
+    encoder = Encoder()
+    root = encoder.encode(model, "model")
+    arrays = [(a.dtype.str, a.shape, a.tobytes()) for a in encoder.arrays]
+    return json.dumps([root, encoder.objects]), arrays
+
+
+def edited(path, target, change, name=TREE):
+    """Write a copy with one member changed and all checksums made to fit again."""
+    with zipfile.ZipFile(path) as archive:
+        members = {info.filename: archive.read(info) for info in archive.infolist()}
+    members[name] = change(members[name])
+    manifest = json.loads(members[MANIFEST])
+    manifest["members"] = {
+        other: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for other, content in members.items()
+        if other != MANIFEST
+    }
+    members[MANIFEST] = json.dumps(manifest).encode()
+    with zipfile.ZipFile(target, "w") as archive:
+        for other, content in members.items():
+            archive.writestr(other, content)
+        archive.comment = COMMENT + hashlib.sha256(members[MANIFEST]).hexdigest().encode()
+    return target
+
+
 def fitted_models() -> dict[str, tuple[Any, Callable[[Any], list[Any]]]]:
     """Every kind of model by name, each with a function that asks it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The best", category=UserWarning)
+        return _fitted_models()
+
+
+def _fitted_models() -> dict[str, tuple[Any, Callable[[Any], list[Any]]]]:
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(2) / 2)
     unseen = np.where(TASK == "west", "east", TASK)
-    one = single(None)
+    one = single()
     return {
         "LSPC": (LSPC().fit(X, CLASSES), one),
         "LSPC integers": (LSPC(posterior="raw").fit(X, Y[:, 0]), one),
@@ -107,9 +146,9 @@ def fitted_models() -> dict[str, tuple[Any, Callable[[Any], list[Any]]]]:
         "LSPC given": (LSPC(centers=X[:4].tolist()).fit(X, CLASSES), one),
         "LSPC sparse": (
             LSPC(kernel="cosine").fit(sp.csr_matrix(X), CLASSES),
-            single(None, sp.csr_matrix(X)),
+            single(sp.csr_matrix(X)),
         ),
-        "LSPC precomputed": (LSPC(kernel="precomputed").fit(K, CLASSES), single(None, K)),
+        "LSPC precomputed": (LSPC(kernel="precomputed").fit(K, CLASSES), single(K)),
         "LSPC state": (LSPC(random_state=np.random.RandomState(4)).fit(X, CLASSES), one),
         "LSPCCV": (LSPCCV(store_cv_scores=True).fit(X, CLASSES), one),
         "LSPCCV folds": (LSPCCV(cv=StratifiedKFold(3), **SMALL).fit(X, CLASSES), one),
@@ -146,5 +185,5 @@ def fitted_models() -> dict[str, tuple[Any, Callable[[Any], list[Any]]]]:
         "ratio trace": (RatioTraceLDA().fit(X, CLASSES), lambda m: [m.transform(X)]),
         "trace ratio": (TraceRatioLDA().fit(X, CLASSES), lambda m: [m.transform(X)]),
         "scaled": (make_pipeline(StandardScaler(), LSPC()).fit(X, CLASSES), one),
-        "table": (table_pipeline(LSPCCV(**SMALL)).fit(FRAME, CLASSES), single(None, FRAME)),
+        "table": (table_pipeline(LSPCCV(**SMALL)).fit(FRAME, CLASSES), single(FRAME)),
     }

@@ -1,6 +1,7 @@
 """Classification with trustworthy probabilities, in closed form, for one task or many."""
 
 from kinlearn.estimators.aggregate_lda import AggregateLDA
+from kinlearn.estimators.hand_over import HandOver
 from kinlearn.estimators.heterogeneous_lspc import HeterogeneousLSPC
 from kinlearn.estimators.independent_tasks import IndependentTasks
 from kinlearn.estimators.kernel_logistic_regression import KernelLogisticRegression
@@ -24,6 +25,7 @@ __all__ = [
     "LSPCCV",
     "MTDA",
     "AggregateLDA",
+    "HandOver",
     "HeterogeneousLSPC",
     "IndependentTasks",
     "KernelLogisticRegression",

@@ -27,6 +27,7 @@ from kinlearn.estimators._designs import (
     WeightedDesign,
 )
 from kinlearn.estimators._training_set import TrainingSet, make_training_set
+from kinlearn.familiarity import familiarity, reference_support, support
 from kinlearn.kernels import Kernel, KernelMap, median_width, resolve_kernel
 from kinlearn.kernels.measures import Rows
 from kinlearn.posterior import fit_beta, posterior
@@ -148,6 +149,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             if kernel.name == "precomputed":  # columns as the user numbers them
                 self.centers_ = rows.first[positions]
         self.n_centers_ = int(self.centers_.shape[0])
+        self.support_ = reference_support(kernel, X, self.centers_, positions, rows.canonical)
         return positions
 
     def _given_centers(self, X: Rows, kernel: Kernel) -> Rows:
@@ -248,9 +250,55 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             One column a class, in the order of ``classes_``.
         """
-        scores = self._scores(X)
+        return self._posterior(self._scores(X))
+
+    def _posterior(self, scores: np.ndarray) -> np.ndarray:
         fallback = self.prior_ if self.fallback == "prior" else None
         return posterior(scores, self.posterior, self.beta_, fallback)
+
+    def held_out_proba(self) -> np.ndarray:
+        """Return the probabilities of the training rows from scores that have not seen them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            From ``held_out_scores_``; NaN for rows never held out.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "held_out_scores_") or self.posterior == "rounded_parameters":
+            raise ValueError(
+                f"This {type(self).__name__} kept no held-out scores of its posterior "
+                f'({self.posterior!r}): use posterior="calibrated", or cross_val_predict.'
+            )
+        proba = self._posterior(self.held_out_scores_)
+        proba[np.isnan(self.held_out_scores_).any(axis=1)] = np.nan
+        return proba
+
+    def familiarity(self, X: Any) -> np.ndarray:
+        """Return how well training rows support each row, as a quantile of their own support.
+
+        The support of a row is the nearness of its fifth-nearest centre, in the kernel's measure.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Share of the training rows whose support, without themselves, is no better: 0 for a row
+            farther out than all of them, evenly spread over [0, 1] for new rows of their kind.
+        """
+        check_is_fitted(self)
+        X = self._without_task_column(X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        kernel = self._kernel()
+        _check_for_kernel(X, kernel)
+        return familiarity(support(kernel, X, self.centers_), self.support_)
+
+    def _without_task_column(self, X: Any) -> Any:
+        return X
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of :meth:`predict_proba`."""

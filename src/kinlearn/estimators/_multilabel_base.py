@@ -318,6 +318,21 @@ class MultiLabelClassifier(KernelClassifier):
         """
         return self._probabilities(self._scores(X))
 
+    def held_out_proba(self) -> Any:
+        """Return the probabilities of the training rows from scores that have not seen them.
+
+        Returns
+        -------
+        ndarray or list of ndarrays
+            As :meth:`predict_proba`; NaN for rows never held out.
+        """
+        if not self.single_ and not self.indicator_:
+            raise ValueError("held_out_proba answers for indicators and for one label only.")
+        return super().held_out_proba()
+
+    def _posterior(self, scores: Array) -> Any:
+        return self._probabilities(scores)
+
     def _probabilities(self, scores: Array) -> Any:
         layout = self._fitted_layout()
         learnt = self._label_probabilities(layout, scores)

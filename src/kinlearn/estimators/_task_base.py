@@ -26,7 +26,6 @@ from kinlearn.estimators._task_design import TaskDesign
 from kinlearn.estimators._task_similarity import resolve_similarity
 from kinlearn.estimators._training_set import TrainingSet
 from kinlearn.kernels import Kernel, KernelMap, median_width
-from kinlearn.posterior import posterior
 from kinlearn.rows import find_distinct_rows
 from kinlearn.tasks import find_tasks, number_tasks, refuse_unseen, split_tasks, tasks_at_prediction
 
@@ -189,9 +188,7 @@ class TaskClassifier(KernelClassifier):
 
     def predict_proba(self, X: Any, task: Any = None) -> NDArray[np.float64]:
         """Return class probabilities, one column a class of ``classes_``, whatever the task."""
-        scores = self._task_scores(X, task, "predict_proba")
-        fallback = self.prior_ if self.fallback == "prior" else None
-        return posterior(scores, self.posterior, self.beta_, fallback)
+        return self._posterior(self._task_scores(X, task, "predict_proba"))
 
     def predict_log_proba(self, X: Any, task: Any = None) -> NDArray[np.float64]:
         """Return the logarithm of :meth:`predict_proba`."""

@@ -8,6 +8,7 @@ from typing import Any
 _KINLEARN = {
     "AggregateLDA": "kinlearn.estimators.aggregate_lda",
     "ConstantClassifier": "kinlearn.estimators.constant",
+    "HandOver": "kinlearn.estimators.hand_over",
     "HeterogeneousLSPC": "kinlearn.estimators.heterogeneous_lspc",
     "IndependentTasks": "kinlearn.estimators.independent_tasks",
     "KernelLogisticRegression": "kinlearn.estimators.kernel_logistic_regression",

@@ -27,6 +27,7 @@ READ_ERRORS = (
     EOFError,
     KeyError,
     NotImplementedError,
+    OSError,
     OverflowError,
     RuntimeError,
     UnicodeError,
@@ -72,25 +73,16 @@ def _add(
 class Archive:
     """An open model file; raises :class:`KinFileError` for whatever is wrong with it."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._size = os.path.getsize(path)
-        self._file = open(path, "rb")  # noqa: SIM115
+    def __init__(self, file: IO[bytes]) -> None:
+        self._size = os.fstat(file.fileno()).st_size
         try:
-            self._zip = zipfile.ZipFile(self._file)
+            self._zip = zipfile.ZipFile(file)
             self._members = self._directory()
             self.manifest = self._manifest()
         except KinFileError:
-            self._file.close()
             raise
         except READ_ERRORS as error:
-            self._file.close()
             raise KinFileError(f"it is not a complete archive ({error})") from None
-
-    def __enter__(self) -> Archive:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
 
     def _directory(self) -> dict[str, zipfile.ZipInfo]:
         infos = self._zip.infolist()

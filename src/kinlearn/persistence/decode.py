@@ -99,7 +99,7 @@ class Decoder:
 
     def _scalar(self, content: Any) -> np.generic:
         dtype = _dtype(content[0])
-        if dtype.itemsize > 8 and dtype.kind != "U":
+        if dtype.kind not in "biufU" or (dtype.itemsize > 8 and dtype.kind != "U"):
             raise KinFileError(f"it holds a number of type {content[0]!r}, which is not allowed")
         return dtype.type(self.decode(content[1]))
 
@@ -115,8 +115,10 @@ class Decoder:
         return made
 
     def _frame(self, content: Any) -> Any:
-        import pandas as pd
-
+        try:
+            import pandas as pd
+        except ImportError:
+            raise KinFileError("it holds a table of pandas, which is not installed") from None
         values, index, columns = (self.decode(node) for node in content)
         return pd.DataFrame(values, index=list(index), columns=list(columns))
 
@@ -129,7 +131,7 @@ def _dtype(text: Any) -> np.dtype:
 
 
 def _metadata_request(owner: Any, requests: dict[str, dict[str, Any]]) -> Any:
-    metadata = owner._get_default_requests()
+    metadata = owner._get_metadata_request()
     for method, asked in requests.items():
         if not method.isidentifier() or method.startswith("_"):
             raise KinFileError(f"it holds a request for {method!r}, which is not allowed")

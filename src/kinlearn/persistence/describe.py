@@ -10,6 +10,17 @@ MAX_LISTED = 1000  # ids of tasks or classes listed in the manifest; beyond that
 _SETTINGS = ("kernel", "posterior", "basis", "sharing", "reg", "sigma", "combine", "scoring")
 _FOUND = ("sigma_", "reg_", "sharing_", "best_score_", "scoring_", "n_centers_", "beta_")
 
+_HAND_OVER = (
+    "max_error",
+    "confidence",
+    "per_task",
+    "min_familiarity",
+    "threshold_",
+    "coverage_",
+    "expected_error_",
+    "error_bound_",
+)
+
 
 def describe(model: Any, objects: list[Any]) -> dict[str, Any]:
     """Return facts about a model, and how many training rows it holds.
@@ -30,6 +41,9 @@ def describe(model: Any, objects: list[Any]) -> dict[str, Any]:
             facts[name.rstrip("_")] = listed(getattr(last, name))
     facts["settings"] = {n: v for n in _SETTINGS if _is_plain(v := getattr(last, n, None))}
     facts["found"] = {n: v for n in _FOUND if _is_plain(v := _item(getattr(last, n, None)))}
+    if hasattr(model, "max_error"):
+        rule = {n: _item(getattr(model, n, None)) for n in _HAND_OVER}
+        facts["hand_over"] = {n: v for n, v in rule.items() if _is_plain(v)}
     held_out = getattr(last, "held_out_scores_", None)
     if held_out is not None:
         facts["training_rows"] = len(held_out)

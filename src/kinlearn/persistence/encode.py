@@ -76,7 +76,11 @@ class Encoder:
         if isinstance(value, np.generic):
             return self._scalar(value, where)
         if isinstance(value, np.dtype):
-            return {"dtype": value.str} if value.kind in ARRAY_KINDS + "O" else self._refuse(where)
+            return (
+                {"dtype": value.str}
+                if value.kind in ARRAY_KINDS + "O"
+                else self.refuse(where, value)
+            )
         if kind is slice:
             return {"slice": [self._whole(part, where) for part in (value.start, value.stop)]}
         if isinstance(value, type) and value in PLAIN_TYPES:
@@ -89,17 +93,19 @@ class Encoder:
             return self._frame(value, where)
         if name_of(kind) is not None:
             return self._object(value, where)
-        return self._refuse(where, value)
+        return self.refuse(where, value)
 
     def _array(self, value: np.ndarray, where: str) -> Any:
         if value.dtype == object:
             items = [self.encode(item, f"{where}[{i}]") for i, item in enumerate(value.ravel())]
             return {"objects": [list(value.shape), items]}
         if value.dtype.kind not in ARRAY_KINDS or value.dtype.itemsize == 0:
-            self._refuse(where, value)
+            self.refuse(where, value)
         # The order of the axes in memory is kept: products of the same numbers laid out
         # otherwise may differ in the last bit.
-        axes = sorted(range(value.ndim), key=lambda axis: -abs(value.strides[axis]))
+        axes = list(range(value.ndim))
+        if not value.flags.c_contiguous:
+            axes.sort(key=lambda axis: (value.shape[axis] > 1, -abs(value.strides[axis])))
         if id(value) not in self._array_at:
             self._array_at[id(value)] = len(self.arrays)
             self._kept.append(value)
@@ -113,7 +119,7 @@ class Encoder:
     def _scalar(self, value: np.generic, where: str) -> Any:
         long_number = value.dtype.itemsize > 8 and value.dtype.kind != "U"
         if value.dtype.kind not in "biufU" or long_number:
-            self._refuse(where, value)
+            self.refuse(where, value)
         return {"scalar": [value.dtype.str, self.encode(value.item(), where)]}
 
     def _sparse(self, value: Any, where: str) -> Any:
@@ -161,7 +167,8 @@ class Encoder:
         return None if value is None else int(value)
 
     @staticmethod
-    def _refuse(where: str, value: Any = None) -> Any:
+    def refuse(where: str, value: Any = None) -> Any:
+        """Raise a sentence on why a value cannot be stored."""
         if where.endswith(".kernel") and callable(value):
             raise TypeError(
                 f"{where} is a function, and a model file holds no code: use a kernel with a name, "

@@ -6,6 +6,8 @@ import json
 import os
 import platform
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -71,7 +73,7 @@ def save(
     True
     """
     if name_of(type(model)) is None:
-        Encoder().encode(model, type(model).__name__)  # says why it is refused
+        Encoder.refuse("The model", model)
     check_is_fitted(model)
     try:
         noted = json.loads(json.dumps({} if facts is None else facts, allow_nan=False))
@@ -116,19 +118,12 @@ def load(path: str | os.PathLike[str]) -> Any:
         In one sentence, when the file is damaged, edited, written by a newer version of kinlearn,
         or no model file at all.
     """
-    try:
-        with Archive(path) as archive:
-            _check_schema(archive.manifest)
-            tree = archive.tree()
-            model = Decoder(archive.array).model(tree)
-            versions = archive.manifest["versions"]
-    except KinFileError as error:
-        raise KinFileError(_sentence(path, error)) from None
-    except OSError:
-        raise
-    except Exception as error:
-        # whatever inconsistent values lead to, the reader of the message needs one sentence
-        raise KinFileError(_sentence(path, f"its content is damaged ({error!r})")) from None
+    with open(path, "rb") as file, _one_sentence(path):
+        archive = Archive(file)
+        _check_schema(archive.manifest)
+        tree = archive.tree()
+        model = Decoder(archive.array).model(tree)
+        versions = archive.manifest["versions"]
     _warn_of_versions(path, versions, tree)
     return model
 
@@ -147,21 +142,26 @@ def model_info(path: str | os.PathLike[str]) -> dict[str, Any]:
         ``schema``, ``written``, ``versions``, ``model`` (type, steps of a pipeline, settings,
         classes, tasks, labels), ``training_rows_held`` (how many rows of the training data the file
         holds), ``features`` (names and types), ``facts`` (as given to :func:`save`) and
-        ``file_bytes``.
+        ``bytes``, the size of the file.
     """
+    with open(path, "rb") as file, _one_sentence(path):
+        manifest = Archive(file).manifest
+        _check_schema(manifest)
+        size = os.fstat(file.fileno()).st_size
+    return {**{name: fact for name, fact in manifest.items() if name != "members"}, "bytes": size}
+
+
+@contextmanager
+def _one_sentence(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn whatever inconsistent content leads to into the one error of reading a file."""
     try:
-        with Archive(path) as archive:
-            _check_schema(archive.manifest)
-            manifest = dict(archive.manifest)
-            members = manifest.pop("members")
-            size = sum(member["bytes"] for member in members.values())
+        yield
     except KinFileError as error:
-        raise KinFileError(_sentence(path, error)) from None
-    except OSError:
-        raise
+        raise KinFileError(f"{os.fspath(path)} cannot be loaded: {error}.") from None
     except Exception as error:
-        raise KinFileError(_sentence(path, f"its content is damaged ({error!r})")) from None
-    return {**manifest, "file_bytes": size}
+        raise KinFileError(
+            f"{os.fspath(path)} cannot be loaded: its content is damaged ({error!r})."
+        ) from None
 
 
 def _check_schema(manifest: dict[str, Any]) -> None:
@@ -173,10 +173,6 @@ def _check_schema(manifest: dict[str, Any]) -> None:
             f"it has schema {manifest['schema']}, written by kinlearn {writer}, and this version "
             f"reads up to schema {SCHEMA}: upgrade kinlearn"
         )
-
-
-def _sentence(path: str | os.PathLike[str], what: object) -> str:
-    return f"{os.fspath(path)} cannot be loaded: {what}."
 
 
 def _versions() -> dict[str, str]:

@@ -1,0 +1,381 @@
+"""HandOver: answer where the error is bounded, hand the other cases to a person."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
+
+from kinlearn.estimators._held_out import (
+    N_FOLDS,
+    before_last,
+    cross_fitted,
+    fit_arguments,
+    last_step,
+    own_held_out,
+)
+from kinlearn.estimators._training_set import check_groups
+from kinlearn.estimators.task_wrapper import TaskWrapper, inner_has
+from kinlearn.selection.hand_over import choose_threshold
+from kinlearn.tasks import find_tasks, number_tasks, split_tasks
+
+REASONS = np.array(["answer", "unsure", "unfamiliar", "unknown task"])
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """All that :class:`HandOver` has to say on some rows, from one pass over them.
+
+    Attributes
+    ----------
+    proba : ndarray of shape (n, n_classes)
+        Class probabilities.
+    predicted : ndarray of shape (n,)
+        The class of largest probability, whether it is answered or not.
+    confidence : ndarray of shape (n,)
+        That probability.
+    familiarity : ndarray of shape (n,) or None
+        None where the classifier has no such measure.
+    answered : ndarray of shape (n,)
+        Whether the case is answered.
+    reason : ndarray of shape (n,)
+        ``"answer"``, or why not: ``"unsure"``, ``"unfamiliar"`` or ``"unknown task"``.
+    """
+
+    proba: NDArray[np.float64]
+    predicted: NDArray
+    confidence: NDArray[np.float64]
+    familiarity: NDArray[np.float64] | None
+    answered: NDArray[np.bool_]
+    reason: NDArray
+
+
+class HandOver(TaskWrapper):
+    """Answer only where the error among answered cases is at most ``max_error``.
+
+    A case is answered when the probability p of its most probable class exceeds a threshold λ and
+    its familiarity is at least ``min_familiarity``; all others are for a person. λ is the lowest
+    found for which held-out rows prove, at the level ``confidence``, that::
+
+        P(wrong | p > λ) <= max_error
+
+    by the exact binomial test (Clopper and Pearson) and fixed-sequence testing over thresholds
+    (learn then test), see :func:`kinlearn.selection.hand_over.choose_threshold`.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any with ``predict_proba``, also a pipeline. kinlearn's estimators bring held-out scores
+        from their own fit; others are fitted five times more.
+    max_error : float in (0, 1), default=0.05
+        Largest error allowed among answered cases.
+    confidence : float in (0, 1), default=0.95
+        How sure the bound is: over training sets, it fails with at most the rest.
+    per_task : bool, default=False
+        Whether every task has a threshold of its own, each with this confidence. Tasks with too few
+        rows to prove anything, and tasks never seen, are then handed over. By default the bound is
+        on the error over all tasks together.
+    min_familiarity : float in [0, 1], default=0.01
+        Cases less familiar are handed over however sure the classifier is: by definition about this
+        share of cases like the training rows, and those far from them all. 0 switches it off.
+        Classifiers without ``familiarity`` are not asked. It only takes answers away: the bound,
+        and ``coverage_``, are for p > λ alone.
+    cv : int, splitter or None, default=None
+        None: the held-out scores of the estimator's own fit if it has such, 5 folds else. A number
+        or a splitter: folds in any case.
+    task_column : str or int, optional
+        Name or position of the column of X that holds the task ids, which the estimator is then
+        given as ``task=``.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted on all rows.
+    classes_ : ndarray of shape (n_classes,)
+        Classes.
+    threshold_ : float
+        λ; infinite when nothing could be proven, and every case is handed over. With ``per_task``
+        that of all tasks together, for the record.
+    coverage_ : float
+        Share of held-out rows that are answered.
+    expected_error_ : float
+        Error among these; NaN without any.
+    error_bound_ : float
+        Upper bound on it that was proven; NaN without any. With ``per_task`` the largest.
+    n_calibration_ : int
+        Number of held-out rows.
+    tasks_ : ndarray or None
+        Task ids.
+    task_thresholds_, task_coverages_, task_errors_, task_error_bounds_ : ndarrays of shape (T,)
+        The same by task, in the order of ``tasks_``; only with ``per_task``.
+
+    Notes
+    -----
+    The guarantee is exact for held-out rows that are independent of each other and of the scores
+    they are judged by, whose confidences are distributed as those of new cases. Leave-one-out and
+    cross-fitted scores share training rows, and the calibration of probabilities saw the held-out
+    scores, so that here it is an approximation; in simulations it holds with room to spare. It
+    says nothing about data of another kind than the training rows: that is what familiarity is for.
+    Rows of one group count as independent, which they are not: with groups, ask for a higher
+    ``confidence``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from kinlearn import LSPC, HandOver
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = HandOver(make_pipeline(StandardScaler(), LSPC()), max_error=0.02).fit(X, y)
+    >>> model.coverage_ > 0.8
+    True
+    >>> model.predict_or_hand_over(X[:3], hand_over="ask")
+    array([0, 0, 0], dtype=object)
+    >>> model.predict_or_hand_over(100 * X[:1], hand_over="ask")
+    array(['ask'], dtype=object)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        max_error: float = 0.05,
+        confidence: float = 0.95,
+        per_task: bool = False,
+        min_familiarity: float = 0.01,
+        cv: Any = None,
+        task_column: str | int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.max_error = max_error
+        self.confidence = confidence
+        self.per_task = per_task
+        self.min_familiarity = min_familiarity
+        self.cv = cv
+        self.task_column = task_column
+
+    def fit(
+        self, X: Any, y: Any, task: Any = None, sample_weight: Any = None, groups: Any = None
+    ) -> HandOver:
+        """Fit the classifier and choose the threshold.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        task : array-like of shape (n_samples,), optional
+            Task ids, given on to an estimator that takes such.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights, given on to the estimator. The threshold counts rows.
+        groups : array-like of shape (n_samples,), optional
+            Rows of one group are held out together.
+
+        Returns
+        -------
+        HandOver
+            The fitted model.
+        """
+        self._check_choices()
+        X, y, ids, sample_weight = self._read_training(X, y, task, sample_weight)
+        groups = check_groups(groups, _num_samples(X))
+        self.tasks_: NDArray | None = None
+        index = np.zeros(len(y), dtype=np.intp)
+        if ids is not None:
+            self.tasks_, index = number_tasks(ids)
+        if sample_weight is not None and not self._takes("sample_weight"):
+            raise TypeError(
+                f"{type(last_step(self.estimator)).__name__} takes no sample_weight, so none can "
+                "be passed to its wrapper."
+            )
+        given = {
+            "task": ids if self._takes("task") else None,
+            "sample_weight": sample_weight,
+            "groups": groups if self._takes("groups") else None,
+        }
+        model = clone(self.estimator)
+        self.estimator_ = model.fit(X, y, **fit_arguments(model, given))
+        self.classes_ = self.estimator_.classes_
+        proba = own_held_out(self.estimator_) if self.cv is None else None
+        if proba is None:
+            folds = N_FOLDS if self.cv is None else self.cv
+            proba = cross_fitted(self.estimator, X, y, self.classes_, folds, groups, given)
+        known = ~np.isnan(proba).any(axis=1)
+        wrong = self.classes_[proba[known].argmax(axis=1)] != y[known]
+        self._choose(proba[known].max(axis=1), wrong, index[known])
+        return self
+
+    def _check_choices(self) -> None:
+        for name in ("max_error", "confidence", "min_familiarity"):
+            value = getattr(self, name)
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            inside = number and (0 < value < 1 or (value in (0, 1) and name == "min_familiarity"))
+            if not inside:
+                raise ValueError(f"{name} must lie between 0 and 1, but {value!r} was given.")
+        if not hasattr(self.estimator, "predict_proba"):
+            raise TypeError(
+                f"{type(last_step(self.estimator)).__name__} has no predict_proba, and without "
+                "probabilities nothing tells sure cases from unsure ones: use a classifier that "
+                "has it, or wrap yours in sklearn.calibration.CalibratedClassifierCV."
+            )
+
+    def _takes(self, name: str) -> bool:
+        return has_fit_parameter(last_step(self.estimator), name)
+
+    def _choose(
+        self, confidence: NDArray[np.float64], wrong: NDArray[np.bool_], index: NDArray[np.intp]
+    ) -> None:
+        """Keep the thresholds, and what held-out rows say about them."""
+        risk = 1.0 - float(self.confidence)
+        bounds = float(self.max_error), risk
+        pooled = choose_threshold(confidence, wrong, *bounds)
+        used = [pooled]
+        self.threshold_ = pooled.value
+        if self.per_task:
+            if self.tasks_ is None:
+                raise ValueError(
+                    "per_task=True needs task ids: give task=, one id a row, or task_column."
+                )
+            used = [
+                choose_threshold(confidence[index == t], wrong[index == t], *bounds)
+                for t in range(len(self.tasks_))
+            ]
+            self.task_thresholds_ = np.array([each.value for each in used])
+            self.task_coverages_ = np.array([each.coverage for each in used])
+            self.task_errors_ = np.array([each.error for each in used])
+            self.task_error_bounds_ = np.array([each.error_bound for each in used])
+        self.n_calibration_ = len(wrong)
+        answered = sum(each.n_answered for each in used)
+        self.coverage_ = answered / max(1, len(wrong))
+        self.expected_error_ = float("nan")
+        self.error_bound_ = float("nan")
+        if answered:
+            self.expected_error_ = sum(each.n_wrong for each in used) / answered
+            self.error_bound_ = float(np.nanmax([each.error_bound for each in used]))
+        else:
+            self._warn_of_nothing(wrong)
+
+    def _warn_of_nothing(self, wrong: NDArray[np.bool_]) -> None:
+        error = f"{wrong.mean():.1%}" if wrong.size else "unknown"
+        warnings.warn(
+            f"No threshold can be shown to keep the error at {float(self.max_error):g} or less "
+            f"with a confidence of {float(self.confidence):g} from {wrong.size} held-out rows "
+            f"(error on all of them: {error}), so every case is handed over: give more rows, or "
+            "allow a larger max_error or a smaller confidence.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+    # -- after the fit ------------------------------------------------------------------------
+
+    def assess(self, X: Any, task: Any = None) -> Assessment:
+        """Return probabilities, familiarity and decisions in one pass.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed when the model was fitted with such.
+
+        Returns
+        -------
+        Assessment
+            Arrays, one entry a row.
+        """
+        X, ids = self._read_new(X, task, "assess")
+        proba = self._ask("predict_proba", X, ids)
+        confidence = proba.max(axis=1)
+        reason = np.where(confidence > self._thresholds(ids, len(proba)), 0, 1)
+        familiar = None
+        if self.min_familiarity > 0 and self._measures_familiarity():
+            familiar = self._familiarity(X)
+            reason[familiar < self.min_familiarity] = 2
+        if self.per_task and ids is not None and self.tasks_ is not None:
+            reason[find_tasks(ids, self.tasks_) < 0] = 3
+        return Assessment(
+            proba=proba,
+            predicted=self.classes_[proba.argmax(axis=1)],
+            confidence=confidence,
+            familiarity=familiar,
+            answered=reason == 0,
+            reason=REASONS[reason],
+        )
+
+    def _thresholds(self, ids: NDArray | None, n_rows: int) -> NDArray[np.float64]:
+        if not self.per_task or ids is None or self.tasks_ is None:
+            return np.full(n_rows, self.threshold_)
+        index = find_tasks(ids, self.tasks_)
+        return np.where(index < 0, np.inf, self.task_thresholds_[index])
+
+    def _ask(self, method: str, X: Any, ids: NDArray | None) -> Any:
+        given = {"task": ids} if ids is not None and self._takes("task") else {}
+        return getattr(self.estimator_, method)(X, **given)
+
+    def _measures_familiarity(self) -> bool:
+        return hasattr(last_step(self.estimator_), "familiarity")
+
+    def _familiarity(self, X: Any) -> NDArray[np.float64]:
+        return last_step(self.estimator_).familiarity(before_last(self.estimator_, X))
+
+    def decide(self, X: Any, task: Any = None) -> NDArray[np.bool_]:
+        """Return which rows are answered; all others are handed over."""
+        return self.assess(X, task=task).answered
+
+    def predict_or_hand_over(self, X: Any, task: Any = None, hand_over: Any = None) -> NDArray:
+        """Return the class of each row that is answered, and `hand_over` for all others.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            Task ids.
+        hand_over : object, default=None
+            What to put where a person has to look.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Of objects.
+        """
+        found = self.assess(X, task=task)
+        out = found.predicted.astype(object)
+        out[~found.answered] = hand_over
+        return out
+
+    def predict(self, X: Any, task: Any = None) -> NDArray:
+        """Return the class of largest probability for every row, answered or not."""
+        proba = self.predict_proba(X, task=task)
+        return self.classes_[proba.argmax(axis=1)]
+
+    def predict_proba(self, X: Any, task: Any = None) -> NDArray[np.float64]:
+        """Return the classifier's class probabilities."""
+        X, ids = self._read_new(X, task, "predict_proba")
+        return self._ask("predict_proba", X, ids)
+
+    @available_if(inner_has("decision_function"))
+    def decision_function(self, X: Any, task: Any = None) -> NDArray[np.float64]:
+        """Return the classifier's scores."""
+        X, ids = self._read_new(X, task, "decision_function")
+        return self._ask("decision_function", X, ids)
+
+    def familiarity(self, X: Any) -> NDArray[np.float64]:
+        """Return how well training rows support each row, for classifiers that can tell."""
+        check_is_fitted(self)
+        if not self._measures_familiarity():
+            raise AttributeError(
+                f"{type(last_step(self.estimator_)).__name__} does not tell how familiar a row is; "
+                "kinlearn's kernel estimators do."
+            )
+        if self.task_column is not None:
+            X = split_tasks(X, None, self.task_column)[0]
+        return self._familiarity(X)
