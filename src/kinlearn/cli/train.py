@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +21,7 @@ from kinlearn.cli.options import (
     names_in,
 )
 from kinlearn.cli.refusal import refusing
-from kinlearn.cli.voice import Voice
+from kinlearn.cli.voice import Voice, finite
 
 
 def train(
@@ -106,20 +107,22 @@ def train(
             per_task=per_task,
             seed=seed,
         )
-        run(data, wishes, voice, out, report, delimiter, encoding, force, started)
+        files = Files(data, out, report, delimiter, encoding)
+        run(files, wishes, voice, force=force, started=started)
 
 
-def run(
-    data: Path,
-    wishes: Any,
-    voice: Voice,
-    out: Path,
-    report: Path | None,
-    delimiter: str | None,
-    encoding: str,
-    force: bool,
-    started: float,
-) -> None:
+@dataclass(frozen=True)
+class Files:
+    """What is read and what is written."""
+
+    data: Path
+    out: Path
+    report: Path | None = None
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+
+
+def run(files: Files, wishes: Any, voice: Voice, *, force: bool, started: float) -> None:
     """Check, read, train, save, report: nothing is written before all of the first three worked."""
     import kinlearn
     from kinlearn.report import build
@@ -134,13 +137,14 @@ def run(
         training_facts,
     )
 
+    data, out, report = files.data, files.out, files.report
     outputs = [out] if report is None else [out, report]
     for path in outputs:
         check_output(path, force=force, inputs=[data])
     if report is not None and out.absolute() == report.absolute():
         raise ValueError(f"--out and --report name the same file, {out}: give two.")
     with voice.working(f"Reading {data}"):
-        file = open_table(data, delimiter=delimiter, encoding=encoding)
+        file = open_table(data, delimiter=files.delimiter, encoding=files.encoding)
         table = read_training_table(file, wishes)
     show_columns(voice, table)
     # What a fit has to warn of is said in the summary, in a sentence each.
@@ -158,8 +162,6 @@ def run(
         "conclusions": said,
         "figures": {name: value.value for name, value in found.overall.items()},
     }
-    from kinlearn.cli.voice import finite
-
     kinlearn.save(trained.model, out, facts=finite(facts))
     if report is not None:
         write_text(report, make_page(found))
@@ -190,7 +192,8 @@ def run(
 
 def show_columns(voice: Voice, table: Any) -> None:
     """Say what every column was taken for, before anything is learnt."""
-    voice.heading(f"{len(table.y)} rows, {len(table.columns)} columns to learn from")
+    used = sum(column.kind != "dropped" for column in table.columns)
+    voice.heading(f"{len(table.y)} rows, {used} of {len(table.columns)} columns to learn from")
     rows = [
         [column.name, column.kind, column.why, f"{column.n_missing or ''}"]
         for column in table.columns
@@ -223,8 +226,6 @@ def tell(voice: Voice, found: Any, said: list[str], model: Any, wishes: Any) -> 
         f"Trained to predict {what}{by}, from {len(found.schema.features)} columns and "
         f"{found.facts['training']['rows_used']} rows, with {classifier.n_centers_} of them as "
         f"centres. Judged by {found.held_out.origin}."
-        if found.is_training
-        else ""
     )
     for sentence in said:
         voice.say(f"• {sentence}")

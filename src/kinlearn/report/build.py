@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from kinlearn.report.evaluation import Evaluation, LabelEvaluation, held_out_probabilities
+from kinlearn.report.evaluation import Evaluation, LabelEvaluation
 from kinlearn.report.findings import (
     Findings,
     HandOverPoint,
@@ -108,7 +108,7 @@ def label_gains(trained: Trained, groups: NDArray | None) -> dict[str, float]:
     X = trained.model[:-1].transform(trained.table.schema.frame(trained.table.sample.table))
     alone = clone(trained.model[-1]).set_params(sharings=[0.0])
     alone.fit(X, trained.table.y, groups=groups)
-    proba = held_out_probabilities(alone)
+    proba = alone.held_out_proba()
     gains = {}
     for t, name in enumerate(evaluation.labels):
         seen = np.isfinite(trained.table.y[:, t]) & np.isfinite(proba[:, t])
@@ -217,7 +217,7 @@ def _judge(
         truth = np.column_stack(
             [read_label_cells(name, sample.table[name], rules) for name in schema.labels]
         )
-        known = np.isfinite(truth).any(axis=1)
+        known = np.asarray(np.isfinite(truth).any(axis=1))
         found = LabelEvaluation(
             schema.labels, truth[known], answers.proba[known], sample.positions[known], "new rows"
         )

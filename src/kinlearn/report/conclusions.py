@@ -145,8 +145,8 @@ def _weak(found: Findings) -> list[str]:
         worst = min(seen, key=lambda part: part.figures["recall"].value)
         if worst.figures["recall"].value < found.overall["accuracy"].value - 0.1:
             said.append(
-                f"It is weakest on the class {worst.name!r}: {percent(worst.figures['recall'].value)} "
-                f"of its {worst.n_rows} rows were recognised."
+                f"It is weakest on the class {worst.name!r}: "
+                f"{percent(worst.figures['recall'].value)} of its {worst.n_rows} rows were recognised."
             )
     kind = "label" if found.labels is not None else "task"
     weak = [part for part in found.parts if _clearly_worse(part, found.overall["accuracy"])]
@@ -184,8 +184,10 @@ def _records(found: Findings) -> list[str]:
     n, expected = found.n_suspicious, found.expected_suspicious
     if n == 0:
         return []
-    look = "look at them first for wrong records" if n > expected + 2 * np.sqrt(expected) else (
-        "no sign of many wrong records"
+    look = (
+        "look at them first for wrong records"
+        if n > expected + 2 * np.sqrt(expected)
+        else ("no sign of many wrong records")
     )
     return [
         f"{n} recorded answers were given less than {percent(SUSPICIOUS)} by the model, where "

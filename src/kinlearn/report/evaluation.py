@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +77,7 @@ class Evaluation:
 
     def known(self) -> Evaluation:
         """Without the rows that were never held out."""
-        return self.part(np.isfinite(self.proba).all(axis=1))
+        return self.part(np.asarray(np.isfinite(self.proba).all(axis=1)))
 
 
 @dataclass(frozen=True)
@@ -144,27 +143,3 @@ class LabelEvaluation:
             group=row if self.group is None else self.group[row],
             pairs=True,
         )
-
-
-def held_out_probabilities(classifier: Any) -> Floats:
-    """Probabilities from the leave-one-out scores of a fitted classifier; NaN where not held out.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from kinlearn import LSPCCV
-    >>> model = LSPCCV().fit(*load_iris(return_X_y=True))
-    >>> held_out_probabilities(model).shape
-    (150, 3)
-    """
-    from kinlearn.posterior import posterior
-
-    scores = classifier.held_out_scores_
-    known = np.isfinite(scores).all(axis=1)
-    if hasattr(classifier, "indicator_"):
-        found = classifier._probabilities(scores[known])
-    else:
-        found = posterior(scores[known], classifier.posterior, classifier.beta_)
-    proba = np.full((len(scores), found.shape[1]), np.nan)
-    proba[known] = found
-    return proba

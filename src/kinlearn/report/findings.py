@@ -213,7 +213,9 @@ def classes_of(evaluation: Evaluation) -> list[Part]:
         n = int(some.sum())
         hit = float(evaluation.right[some].mean()) if n else float("nan")
         parts.append(
-            Part(name, n, n / evaluation.n_rows, {"recall": Measure(hit, float("nan"), float("nan"))})
+            Part(
+                name, n, n / evaluation.n_rows, {"recall": Measure(hit, float("nan"), float("nan"))}
+            )
         )
     return parts
 
@@ -237,7 +239,11 @@ def suspects_of(evaluation: Evaluation, cells: Any) -> list[Suspect]:
 def _named(evaluation: Evaluation, row: int, number: int) -> str:
     """The class; for pairs of rows and labels, with the label."""
     name = evaluation.classes[number]
-    return f"{evaluation.task[row]}: {name}" if evaluation.pairs and evaluation.task is not None else name
+    return (
+        f"{evaluation.task[row]}: {name}"
+        if evaluation.pairs and evaluation.task is not None
+        else name
+    )
 
 
 def suspicious_counts(evaluation: Evaluation) -> tuple[int, float]:

@@ -71,7 +71,9 @@ def gain(value: float) -> Markup:
     if not np.isfinite(value):
         return Markup("–")
     style = "more" if value > 0.005 else "less" if value < -0.005 else "soft"
-    return Markup(f"<span class={style}>{100 * value:+.0f} %</span>")
+    # Rounded first: -0.3 % is shown as 0 %, not as -0 %.
+    whole = round(100 * value)
+    return Markup(f"<span class={style}>{f'{whole:+d}' if whole else '0'} %</span>")
 
 
 def document(title: str, body: Sequence[Markup]) -> str:

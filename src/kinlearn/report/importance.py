@@ -99,6 +99,5 @@ def _losses(model: Any, frame: Any, y: NDArray) -> NDArray[np.float64]:
     return -np.log(np.maximum(p, tiny))
 
 
-
 def _some(rows: NDArray[np.intp], most: int, rng: np.random.Generator) -> NDArray[np.intp]:
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))

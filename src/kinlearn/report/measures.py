@@ -102,7 +102,10 @@ def _mean_auc(evaluation: Evaluation, weights: Floats) -> Floats:
     if n_classes == 2:
         return weighted_auc(evaluation.truth == 1, evaluation.proba[:, 1], weights)
     aucs = np.stack(
-        [weighted_auc(evaluation.truth == k, evaluation.proba[:, k], weights) for k in range(n_classes)]
+        [
+            weighted_auc(evaluation.truth == k, evaluation.proba[:, k], weights)
+            for k in range(n_classes)
+        ]
     )
     known = np.isfinite(aucs)
     count = known.sum(axis=0)

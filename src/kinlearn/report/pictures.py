@@ -70,16 +70,19 @@ def risk_picture(
         percent=True,
     )
     plot.line([0.0, 1.0], [max_error, max_error], "reference")
-    plot.text(0.01, max_error + 0.025 * top, f"allowed: {max_error:.2g}", "note")
+    plot.text(0.01, max_error + 0.025 * top, f"allowed: {100 * max_error:.3g} %", "note")
     plot.line(coverage.tolist(), risk.tolist(), "curve")
     if chosen is not None:
         share, error = chosen
         plot.dot(share, error, 7.0, "chosen", f"{share:.0%} answered, {error:.1%} of them wrong")
+        # The curve rises to the right, so there is room below it there; near the right edge, left.
         anchor = "end" if share > 0.6 else "start"
+        words = f"{share:.0%} answered, {error:.1%} wrong"
+        above = 0.07 * top if anchor == "end" else -0.045 * top
         plot.text(
-            share + (-0.025 if anchor == "end" else 0.025),
-            error + 0.05 * top,
-            f"{share:.0%} answered, {error:.1%} wrong",
+            share + (0.02 if anchor == "start" else 0.0),
+            error + above,
+            words,
             "note strong",
             anchor,
         )

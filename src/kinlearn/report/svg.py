@@ -134,9 +134,9 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     span = high - low
     power = 10.0 ** np.floor(np.log10(span / most))
     step = next(power * m for m in (1, 2, 2.5, 5, 10) if span / (power * m) <= most)
-    first = np.ceil(low / step - 1e-9)
-    last = np.floor(high / step + 1e-9)
-    return [float(f"{k * step:.10g}") for k in np.arange(first, last + 1)]
+    first = int(np.ceil(low / step - 1e-9))
+    last = int(np.floor(high / step + 1e-9))
+    return [float(f"{k * step:.10g}") for k in range(first, last + 1)]
 
 
 def heat_map(

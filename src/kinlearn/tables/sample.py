@@ -1,4 +1,4 @@
-"""Reading the rows to train on: all of them, or as many as fit, drawn evenly from the whole file."""
+"""Reading the rows to train on: all of them, or as many as fit, drawn evenly."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn import LSPCCV, MultiLabelLSPCCV, MultiTaskLSPCCV
-from kinlearn.report.evaluation import Evaluation, LabelEvaluation, held_out_probabilities
+from kinlearn.report.evaluation import Evaluation, LabelEvaluation
 from kinlearn.tables.cells import MISSING, CellRules, objects
 from kinlearn.tables.columns import Column, features_of, infer_columns
 from kinlearn.tables.files import TableFile
@@ -293,7 +293,7 @@ def train(table: TrainingTable, wishes: Wishes, progress: Progress = lambda _: N
 
 def folds_of_groups(groups: NDArray | None, wishes: Wishes) -> NDArray | None:
     """Whole groups dealt out to a few folds, where tasks or labels make many groups slow."""
-    if groups is None or wishes.task is None and not wishes.labels:
+    if groups is None or (wishes.task is None and not wishes.labels):
         return groups
     names, member = np.unique(groups, return_inverse=True)
     if len(names) <= MAX_FOLDS:
@@ -305,7 +305,7 @@ def folds_of_groups(groups: NDArray | None, wishes: Wishes) -> NDArray | None:
 def held_out_evaluation(model: Any, table: TrainingTable) -> Evaluation | LabelEvaluation:
     """What the model says of each training row when it is left out."""
     classifier = bare_classifier(model)
-    proba = held_out_probabilities(classifier)
+    proba = classifier.held_out_proba()
     positions = table.sample.positions
     origin = describe_holding_out(table)
     if table.schema.labels:
