@@ -34,9 +34,9 @@ def make_clinic_table(
 
     p(readmitted | visit) = 1 / (1 + exp(-f)), with f three times a sum of smooth effects of
     age, CRP, blood pressure, glucose and days of symptoms, an effect of smoking that depends on
-    age, and effects of the site on level and slopes. Patients come up to three times, with the same age, sex and
-    habits. Three further yes/no columns (``diabetes``, ``hypertension``, ``anaemia``) depend on one
-    another and on the measurements.
+    age, and effects of the site on level and slopes. Patients come up to three times, with the same
+    age, sex and habits. Three further yes/no columns (``diabetes``, ``hypertension``, ``anaemia``)
+    depend on one another and on the measurements.
 
     Parameters
     ----------

@@ -143,10 +143,11 @@ def _weak(found: Findings) -> list[str]:
     if found.labels is None:
         seen = [part for part in found.by_class if part.n_rows > 0]
         worst = min(seen, key=lambda part: part.figures["recall"].value)
-        if worst.figures["recall"].value < found.overall["accuracy"].value - 0.1:
+        recall = worst.figures["recall"].value
+        if recall < found.overall["accuracy"].value - 0.1:
             said.append(
                 f"It is weakest on the class {worst.name!r}: "
-                f"{percent(worst.figures['recall'].value)} of its {worst.n_rows} rows were recognised."
+                f"{percent(recall)} of its {worst.n_rows} rows were recognised."
             )
     kind = "label" if found.labels is not None else "task"
     weak = [part for part in found.parts if _clearly_worse(part, found.overall["accuracy"])]

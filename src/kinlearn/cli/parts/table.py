@@ -7,9 +7,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from kinlearn.cli import predict as prediction
-from kinlearn.cli import train as training
 from kinlearn.cli.parts.base import PartResult
+from kinlearn.cli.predict import Files as PredictFiles
+from kinlearn.cli.predict import run as run_predict
+from kinlearn.cli.train import Files as TrainFiles
+from kinlearn.cli.train import run as run_train
 from kinlearn.cli.voice import Voice
 from kinlearn.tables.example import write_example
 
@@ -38,11 +40,10 @@ def table(out: Path, console: Console, *, seed: int = 0, quick: bool = False) ->
         group=None if quick else "patient",
         seed=seed,
     )
-    training.run(
-        training.Files(data, model, report), wishes, voice, force=True, started=time.perf_counter()
-    )
+    files = TrainFiles(data, model, report)
+    run_train(files, wishes, voice, force=True, started=time.perf_counter())
     say(console, f"kinlearn predict {model} {fresh} --out {scored}")
-    prediction.run(prediction.Files(model, fresh, scored), voice, force=True)
+    run_predict(PredictFiles(model, fresh, scored), voice, force=True)
     return PartResult(files={"Model": model, "Report": report, "Scored table": scored})
 
 
