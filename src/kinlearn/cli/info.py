@@ -22,15 +22,15 @@ def info(model: ModelPath, as_json: Json = False) -> None:
         if as_json:
             voice.result(found)
             return
-        _show(voice, found)
+        _show(voice, found, model.stat().st_size)
 
 
-def _show(voice: Voice, found: dict[str, Any]) -> None:
+def _show(voice: Voice, found: dict[str, Any], n_bytes: int) -> None:
     about, facts = found["model"], found["facts"]
     rows = [
         ["model", str(about["estimator"])],
         ["written", f"{found['written']} by kinlearn {found['versions']['kinlearn']}"],
-        ["size", f"{found['file_bytes'] / 2**20:.1f} MB"],
+        ["size", f"{n_bytes / 2**20:.1f} MB"],
     ]
     if "table" in facts:
         rows += _table_rows(facts)

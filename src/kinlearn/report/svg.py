@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 WIDTH, HEIGHT = 560.0, 360.0
-LEFT, RIGHT, TOP, BOTTOM = 62.0, 16.0, 14.0, 52.0
+LEFT, RIGHT, TOP, BOTTOM = 84.0, 34.0, 14.0, 56.0
 
 
 class Plot:
@@ -151,11 +151,11 @@ def heat_map(
     """Cells shaded from the lowest to the highest value, the best one ringed; NaN stays empty."""
     n_rows, n_columns = values.shape
     height = min(HEIGHT, 90.0 + 18.0 * n_rows)
-    wide = (WIDTH - LEFT - 20 - RIGHT) / n_columns
+    wide = (WIDTH - LEFT - RIGHT) / n_columns
     tall = (height - TOP - BOTTOM) / n_rows
     low, high = np.nanmin(values), np.nanmax(values)
     shades = (values - low) / max(high - low, 1e-300)
-    left = LEFT + 20
+    left = LEFT
     parts = []
     for i in range(n_rows):
         for k in range(n_columns):

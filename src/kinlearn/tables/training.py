@@ -328,8 +328,8 @@ def describe_holding_out(table: TrainingTable) -> str:
         return "leave-one-out"
     folded = table.schema.task is not None or table.schema.labels
     if folded and len(np.unique(table.groups)) > MAX_FOLDS:
-        return f"{MAX_FOLDS} folds of whole groups ({table.schema.group})"
-    return f"leave-one-group-out ({table.schema.group})"
+        return f"{MAX_FOLDS} folds of whole groups by {table.schema.group}"
+    return f"leave-one-group-out by {table.schema.group}"
 
 
 def _task_numbers(model: Any, table: TrainingTable) -> NDArray[np.intp]:

@@ -1,0 +1,146 @@
+"""Tables: Adult against logistic regression on one pipeline, and memory of training and scoring.
+
+Run: python benchmarks/table.py [--rows 5000000] [--fresh]. Adult is read from KINLEARN_DATA.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, log_loss
+from threadpoolctl import threadpool_limits
+
+from _data import data_folder
+from _machine import machine_facts
+from _report import RESULTS, Results, significant, table
+from kinlearn import LSPCCV
+from kinlearn.tables.files import open_table
+from kinlearn.tables.pipeline import make_model
+from kinlearn.tables.training import Wishes, read_training_table
+
+ADULT = [
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education-num",
+    "marital-status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital-gain",
+    "capital-loss",
+    "hours-per-week",
+    "native-country",
+    "income",
+]
+SEEDS = (0, 1, 2)
+N_TRAIN = 22_000
+METHODS = {
+    "LSPCCV": lambda seed: LSPCCV(random_state=seed),
+    "LogisticRegression": lambda seed: LogisticRegression(max_iter=5000),
+}
+
+
+def adult_table(folder: Path) -> Path:
+    """Write Adult as a CSV with names, as a person would have it."""
+    source = data_folder()
+    if source is None:
+        raise FileNotFoundError("Set KINLEARN_DATA to the folder that holds the data sets.")
+    path = folder / "adult.csv"
+    lines = (source / "single_task" / "adult.data").read_text().strip().splitlines()
+    path.write_text("\n".join([",".join(ADULT), *(line.replace(", ", ",") for line in lines)]))
+    return path
+
+
+def split_adult(path: Path, seed: int) -> tuple[Any, ...]:
+    """Rows as the command reads them, split at random."""
+    found = read_training_table(open_table(path), Wishes(target="income"))
+    frame, y = found.schema.frame(found.sample.table), found.y
+    order = np.random.RandomState(seed).permutation(len(y))
+    train, test = order[:N_TRAIN], order[N_TRAIN:]
+    return found.schema, frame.iloc[train], y[train], frame.iloc[test], y[test]
+
+
+def quality(path: Path, method: str, seed: int) -> dict[str, float]:
+    """Log-loss and accuracy of a method on the pipeline of ``kinlearn train``."""
+    schema, X, y, X_test, y_test = split_adult(path, seed)
+    started = time.perf_counter()
+    model = make_model(schema, METHODS[method](seed)).fit(X, y)
+    seconds = time.perf_counter() - started
+    proba = model.predict_proba(X_test)
+    return {
+        "log_loss": significant(log_loss(y_test, proba)),
+        "accuracy": significant(accuracy_score(y_test, model.classes_[proba.argmax(axis=1)])),
+        "fit_seconds": significant(seconds, 3),
+    }
+
+
+def run_command(*arguments: object) -> dict[str, float]:
+    """Run ``kinlearn`` in a process of its own; return its peak memory in MB and its seconds."""
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kinlearn", *map(str, arguments)],
+        stdout=subprocess.DEVNULL,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise RuntimeError(f"kinlearn {arguments[0]} ended with status {status}.")
+    return {
+        "peak_mb": round(usage.ru_maxrss / 1024),
+        "seconds": significant(time.perf_counter() - started, 3),
+        "processor_seconds": significant(usage.ru_utime + usage.ru_stime, 3),
+    }
+
+
+def scoring(folder: Path, n_rows: int) -> dict[str, float]:
+    """Memory of scoring a table of `n_rows` rows made by ``kinlearn example``."""
+    small, large = folder / "clinic.csv", folder / "large.csv"
+    run_command("example", small, "--force")
+    run_command("train", small, "--target", "readmitted", "--out", folder / "m.kin", "--force")
+    run_command("example", large, "--rows", n_rows, "--seed", 1, "--force")
+    cost = run_command("predict", folder / "m.kin", large, "--out", folder / "s.csv", "--force")
+    cost["input_mb"] = round(large.stat().st_size / 2**20)
+    return cost
+
+
+def main() -> None:
+    """Measure what is missing, print a table."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--rows", type=int, default=5_000_000)
+    options.add_argument("--fresh", action="store_true")
+    given = options.parse_args()
+    results = Results(RESULTS / "table.json", given.fresh)
+    with threadpool_limits(limits=1), tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rows = given.rows
+        streamed = results.cell(["predict", rows], lambda: scoring(folder, rows))
+        adult = adult_table(folder)
+        arguments = ("train", adult, "--target", "income", "--out", folder / "a.kin", "--force")
+        trained = results.cell(["adult", "train"], lambda: run_command(*arguments))
+        lines = []
+        for seed in SEEDS:
+            for method in METHODS:
+                found = results.cell(
+                    ["adult", method, seed], lambda m=method, s=seed: quality(adult, m, s)
+                )
+                lines.append([f"split {seed}", method, *found.values()])
+        results.save(machine=machine_facts())
+    print(table(["Adult", "method", "log-loss", "accuracy", "fit seconds"], lines))
+    print(f"\nkinlearn train on all of Adult: {trained}")
+    print(f"kinlearn predict on {rows} rows: {streamed}")
+
+
+if __name__ == "__main__":
+    main()
