@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+import textwrap
 
 import numpy as np
 import pandas as pd
@@ -289,7 +290,7 @@ def test_json_is_one_object_and_nothing_else(folder, tmp_path):
             "100",
             "--seed",
             "3",
-        )  # fmt: skip
+        )
     )
     assert trained["rows"] == 100
     assert 0.5 < trained["figures"]["accuracy"]["value"] <= 1
@@ -402,3 +403,34 @@ def test_a_report_on_new_rows_needs_their_answers(folder, tmp_path):
     path = changed(folder, tmp_path, lambda f: f.assign(readmitted="perhaps"))
     sentence = refused("report", folder / "model.kin", path, "--out", tmp_path / "r.html")
     assert "'perhaps', a class the model was not trained on" in sentence
+
+
+@pytest.mark.parametrize("missing", ["pyarrow", "pandas"])
+def test_a_missing_library_is_named(folder, tmp_path, missing):
+    code = f"""
+        import sys
+
+        class Blocker:
+            def find_spec(self, name, path=None, target=None):
+                if name.split(".")[0] == {missing!r}:
+                    raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+        sys.meta_path.insert(0, Blocker())
+        sys.argv = ["kinlearn", "predict", {str(folder / "model.kin")!r},
+                    {str(folder / "new.csv")!r}, "--out", "s.csv"]
+        from kinlearn.__main__ import main
+
+        main()
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert f"needs {missing}" in last
+    assert 'pip install "kinlearn[cli]"' in last
+    assert list(tmp_path.iterdir()) == []

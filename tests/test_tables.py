@@ -207,7 +207,7 @@ def test_column_kinds():
     kinds = {c.name: c.kind for c in wished}
     assert (kinds["counter"], kinds["age"], kinds["sex"]) == ("numeric", "categorical", "dropped")
     assert "mixed" not in kinds
-    with pytest.raises(TableError, match="no column 'agee'. Did you mean 'age'"):
+    with pytest.raises(TableError, match=r"no column 'agee'\. Did you mean 'age'"):
         infer_columns(table, CellRules(), numeric=["agee"])
     with pytest.raises(TableError, match="both"):
         infer_columns(table, CellRules(), numeric=["age"], drop=["age"])
@@ -216,7 +216,7 @@ def test_column_kinds():
 def test_targets_that_are_none():
     rules = CellRules()
     numbers = pa.array([f"{i * 1.7:.1f}" for i in range(500)])
-    with pytest.raises(TableError, match="500 distinct values.*looks like a number to predict"):
+    with pytest.raises(TableError, match=r"500 distinct values.*looks like a number to predict"):
         read_classes(numbers, "cost", rules)
     with pytest.raises(TableError, match="name or free text"):
         read_classes(pa.array([f"n{i}" for i in range(200)]), "who", rules)
