@@ -280,8 +280,8 @@ def _search(found: Findings) -> list[Markup]:
     if picture is None:
         return []
     caption = (
-        f"{found.search['n_points']} settings, each scored on held-out rows (darker is better; the "
-        f"worse half shares the palest shade), the best one ringed. The model mixes "
+        f"{found.search['n_points']} settings, each scored on held-out rows (stronger is better; "
+        f"the worse half shares the faintest shade), the best one ringed. The model mixes "
         f"{found.search['n_mixed']} of them."
     )
     return [figure(picture, caption)]

@@ -151,11 +151,11 @@ def heat_map(
     """Cells shaded from the lowest to the highest value, the best one ringed; NaN stays empty."""
     n_rows, n_columns = values.shape
     height = min(HEIGHT, 90.0 + 18.0 * n_rows)
-    wide = (WIDTH - LEFT - RIGHT) / n_columns
+    wide = (WIDTH - LEFT - 20 - RIGHT) / n_columns
     tall = (height - TOP - BOTTOM) / n_rows
     low, high = np.nanmin(values), np.nanmax(values)
     shades = (values - low) / max(high - low, 1e-300)
-    left = LEFT
+    left = LEFT + 20  # regs are longer to write than shares
     parts = []
     for i in range(n_rows):
         for k in range(n_columns):
@@ -172,7 +172,7 @@ def heat_map(
         f'<rect class="ring" x="{left + k * wide - 0.5:.1f}" y="{TOP + i * tall - 0.5:.1f}" '
         f'width="{wide:.1f}" height="{tall:.1f}"/>'
     )
-    every = max(1, int(np.ceil(14.0 / tall)))
+    every = max(1, int(np.ceil(24.0 / tall)))
     for i in range(0, n_rows, every):
         parts.append(
             f'<text class="tick" x="{left - 8:.1f}" y="{TOP + (i + 0.5) * tall + 4:.1f}" '
