@@ -434,3 +434,21 @@ def test_a_missing_library_is_named(folder, tmp_path, missing):
     assert f"needs {missing}" in last
     assert 'pip install "kinlearn[cli]"' in last
     assert list(tmp_path.iterdir()) == []
+
+
+def test_every_task_can_have_a_threshold_of_its_own(folder, tmp_path):
+    accepted(
+        "train", folder / "clinic.csv", "--target", "readmitted", "--task", "site", "--per-task",
+        "--max-error", "0.45", "--max-rows", "160", "--out", tmp_path / "m.kin",
+        "--report", tmp_path / "r.html",
+    )  # fmt: skip
+    last = kinlearn.load(tmp_path / "m.kin")[-1]
+    assert len(last.task_thresholds_) == 6
+    accepted("predict", tmp_path / "m.kin", folder / "new.csv", "--out", tmp_path / "s.csv")
+    scored = pd.read_csv(tmp_path / "s.csv")
+    names = sorted({*pd.read_csv(folder / "clinic.csv")["site"]})
+    for name in names:
+        if np.isinf(last.task_thresholds_[names.index(name)]):
+            assert (scored.loc[scored["site"] == name, "decision"] == "hand over").all()
+    assert last.coverage_ > 0
+    assert "its task&#x27;s own threshold" in (tmp_path / "r.html").read_text()

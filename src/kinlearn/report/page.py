@@ -184,11 +184,14 @@ def _hand_over(found: Findings) -> list[Markup]:
     max_error = 0.05 if point is None else point.max_error
     chosen = None if point is None or point.coverage == 0 else (point.coverage, point.error)
     said = []
-    if point is not None and np.isfinite(point.threshold) and point.coverage > 0:
+    if point is not None and point.coverage > 0:
+        # Each task then has its own, and the one of all tasks together is not in force.
+        own = found.facts["training"]["wishes"]["per_task"]
+        start = "its task's own threshold" if own else percent(point.threshold, 1)
         said.append(
             paragraph(
-                f"Rows are answered from a confidence of {percent(point.threshold, 1)} on, unless "
-                "they are unlike the training rows; all others are handed over to a person."
+                f"A row is answered from a confidence of {start} on, unless it is unlike the "
+                "training rows; all others are handed over to a person."
             )
         )
     return [
