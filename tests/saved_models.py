@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
+import kinlearn
 from kinlearn import (
     LSPC,
     LSPCCV,
@@ -24,7 +26,6 @@ from kinlearn import (
     AggregateLDA,
     HeterogeneousLSPC,
     IndependentTasks,
-    KernelLogisticRegression,
     MTDAClassifier,
     MultiLabelLSPC,
     MultiLabelLSPCCV,
@@ -124,7 +125,39 @@ def fitted_models() -> dict[str, tuple[Any, Callable[[Any], list[Any]]]]:
     """Every kind of model by name, each with a function that asks it."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The best", category=UserWarning)
-        return _fitted_models()
+        return {**_fitted_models(), **_fitted_with_other_losses(), **_streamed_models()}
+
+
+def _fitted_with_other_losses() -> dict[str, tuple[Any, Callable[[Any], list[Any]]]]:
+    made = {}
+    for name in kinlearn.__all__:
+        if name.endswith(("KernelLogisticRegression", "KernelLogisticRegressionCV")):
+            model = getattr(kinlearn, name)()
+            if name.startswith("MultiTask"):
+                made[name] = (model.fit(X, CLASSES, task=TASK), tasked(TASK))
+            else:
+                made[name] = (model.fit(X, CLASSES), single())
+    return made
+
+
+def _streamed_models() -> dict[str, tuple[Any, Callable[[Any], list[Any]]]]:
+    if not hasattr(LSPC, "partial_fit"):
+        return {}
+    model = LSPC(n_centers=9, random_state=0).partial_fit(X[:20], CLASSES[:20])
+
+    def goes_on(m: Any) -> list[Any]:
+        before = m.predict_proba(X)
+        after = clone_by_file(m).partial_fit(X[20:], CLASSES[20:]).predict_proba(X)
+        return [before, after]
+
+    return {"streamed": (model, goes_on)}
+
+
+def clone_by_file(model: Any) -> Any:
+    """Save and load, so that the model itself is left as it is."""
+    with tempfile.TemporaryDirectory() as folder:
+        kinlearn.save(model, f"{folder}/m")
+        return kinlearn.load(f"{folder}/m")
 
 
 def _fitted_models() -> dict[str, tuple[Any, Callable[[Any], list[Any]]]]:
@@ -152,7 +185,6 @@ def _fitted_models() -> dict[str, tuple[Any, Callable[[Any], list[Any]]]]:
         "LSPC state": (LSPC(random_state=np.random.RandomState(4)).fit(X, CLASSES), one),
         "LSPCCV": (LSPCCV(store_cv_scores=True).fit(X, CLASSES), one),
         "LSPCCV folds": (LSPCCV(cv=StratifiedKFold(3), **SMALL).fit(X, CLASSES), one),
-        "logistic": (KernelLogisticRegression().fit(X, CLASSES), one),
         "multi-task": (MultiTaskLSPC().fit(X, CLASSES, task=TASK), tasked(unseen)),
         "multi-task numbers": (
             MultiTaskLSPC(

@@ -121,7 +121,6 @@ def test_own_held_out_scores_are_used_and_equal_refitting():
         others = np.arange(40) != i
         again = LSPC(sigma=2.0, reg=1e-2).fit(X[others], y[others])
         again.beta_ = model.beta_
-        # n_train differs by one between the conventions only through reg·n
         np.testing.assert_allclose(proba[i], again.predict_proba(X[[i]])[0], atol=1e-10)
 
 

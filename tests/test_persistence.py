@@ -8,15 +8,16 @@ import zipfile
 import numpy as np
 import pytest
 import sklearn
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import kinlearn
-from kinlearn import LSPC, LSPCCV, IndependentTasks, KinFileError, MultiTaskLSPC
+from kinlearn import LSPC, LSPCCV, HandOver, IndependentTasks, KinFileError, MultiTaskLSPC
+from kinlearn.persistence.allowed import find_type
 from kinlearn.persistence.archive import MANIFEST, TREE, Archive
 from saved_models import (
     CLASSES,
@@ -149,6 +150,15 @@ def test_what_a_file_cannot_hold_is_refused(tmp_path):
     with pytest.raises(ValueError, match="feature_types names 'z'"):
         kinlearn.save(MODELS["LSPC"][0], path, feature_types={"z": "number"})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_every_estimator_has_a_name_and_nothing_else_has():
+    for name in kinlearn.__all__:
+        found = getattr(kinlearn, name)
+        if isinstance(found, type) and issubclass(found, BaseEstimator):
+            assert find_type(f"kinlearn.{name}") is found
+    for name in ("kinlearn.save", "kinlearn.KinFileError", "kinlearn.estimators", "os.system", ""):
+        assert find_type(name) is None
 
 
 def test_a_subclass_is_not_taken_for_its_base(tmp_path):
@@ -308,3 +318,12 @@ def test_every_member_is_listed(saved):
     with open(saved, "rb") as file, zipfile.ZipFile(saved) as raw:
         assert set(raw.namelist()) == {*Archive(file).manifest["members"], MANIFEST}
         assert not any(info.compress_type for info in raw.infolist())
+
+
+def test_info_tells_the_rule_of_hand_over_wherever_it_is(tmp_path):
+    model = make_pipeline(StandardScaler(), HandOver(LSPC(), max_error=0.4)).fit(X, CLASSES)
+    kinlearn.save(model, tmp_path / "m")
+    info = kinlearn.model_info(tmp_path / "m")
+    assert info["model"]["hand_over"]["max_error"] == 0.4
+    assert info["model"]["estimator"] == "LSPC"
+    assert info["model"]["classes"] == ["high", "low", "mid"]

@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "docs/multitask.md", "docs/multilabel.md", "docs/mtda.md", "docs/tables.md"]
+PAGES = [
+    "README.md",
+    "docs/deployment.md",
+    "docs/multitask.md",
+    "docs/multilabel.md",
+    "docs/mtda.md",
+    "docs/tables.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -1,5 +1,6 @@
 """Classification with trustworthy probabilities, in closed form, for one task or many."""
 
+from kinlearn.compression import compress
 from kinlearn.estimators.aggregate_lda import AggregateLDA
 from kinlearn.estimators.hand_over import HandOver
 from kinlearn.estimators.heterogeneous_lspc import HeterogeneousLSPC
@@ -14,8 +15,10 @@ from kinlearn.estimators.multilabel_lspc_cv import MultiLabelLSPCCV
 from kinlearn.estimators.multitask_lspc import MultiTaskLSPC
 from kinlearn.estimators.multitask_lspc_cv import MultiTaskLSPCCV
 from kinlearn.estimators.pooled_tasks import PooledTasks
+from kinlearn.estimators.prior_shift import with_prior
 from kinlearn.estimators.ratio_trace_lda import RatioTraceLDA
 from kinlearn.estimators.trace_ratio_lda import TraceRatioLDA
+from kinlearn.export import to_onnx
 from kinlearn.persistence import KinFileError, load, model_info, save
 
 __version__ = "0.1.0"
@@ -39,7 +42,10 @@ __all__ = [
     "RatioTraceLDA",
     "TraceRatioLDA",
     "__version__",
+    "compress",
     "load",
     "model_info",
     "save",
+    "to_onnx",
+    "with_prior",
 ]

@@ -17,7 +17,7 @@ from kinlearn.kernels.evaluation import CACHE_BLOCK_BYTES, row_blocks
 from kinlearn.kernels.measures import Measure, Rows
 
 NEIGHBOURS = 5
-MAX_REFERENCE_ROWS = 2000  # training rows whose support tells what is usual
+MAX_REFERENCE_ROWS = 500  # training rows whose support tells what is usual, enough for 1 %
 
 
 def support(kernel: Kernel, X: Rows, centers: Rows, own: np.ndarray | None = None) -> np.ndarray:
@@ -68,7 +68,7 @@ def _nearness(kernel: Kernel, centers: Rows) -> tuple[Measure, float]:
 def reference_support(
     kernel: Kernel, X: Rows, centers: Rows, positions: np.ndarray | None, canonical: np.ndarray
 ) -> np.ndarray:
-    """Return the sorted support of (at most 2000 of) the training rows, each without itself.
+    """Return the sorted support of (at most 500 of) the training rows, each without itself.
 
     Parameters
     ----------

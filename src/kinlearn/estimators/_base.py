@@ -287,15 +287,21 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Share of the training rows whose support, without themselves, is no better: 0 for a row
-            farther out than all of them, evenly spread over [0, 1] for new rows of their kind.
+            Share of (500 of) the training rows whose support, without themselves, is no better: 0
+            for a row farther out than all, evenly spread over [0, 1] for rows of their kind.
         """
         check_is_fitted(self)
         X = self._without_task_column(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         kernel = self._kernel()
         _check_for_kernel(X, kernel)
-        return familiarity(support(kernel, X, self.centers_), self.support_)
+        reference = getattr(self, "support_", None)
+        if reference is None:  # the rows were never seen together
+            everything = np.arange(self.n_centers_)
+            reference = reference_support(
+                kernel, self.centers_, self.centers_, everything, everything
+            )
+        return familiarity(support(kernel, X, self.centers_), reference)
 
     def _without_task_column(self, X: Any) -> Any:
         return X

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-_KINLEARN = {
-    "AggregateLDA": "kinlearn.estimators.aggregate_lda",
+from sklearn.base import BaseEstimator
+
+# Of kinlearn, every estimator it exports, and these parts of fitted ones.
+_PARTS = {
     "ConstantClassifier": "kinlearn.estimators.constant",
-    "HandOver": "kinlearn.estimators.hand_over",
-    "HeterogeneousLSPC": "kinlearn.estimators.heterogeneous_lspc",
-    "IndependentTasks": "kinlearn.estimators.independent_tasks",
-    "KernelLogisticRegression": "kinlearn.estimators.kernel_logistic_regression",
-    "LSPC": "kinlearn.estimators.lspc",
-    "LSPCCV": "kinlearn.estimators.lspc_cv",
-    "MTDA": "kinlearn.estimators.mtda",
-    "MTDAClassifier": "kinlearn.estimators.mtda_classifier",
-    "MultiLabelLSPC": "kinlearn.estimators.multilabel_lspc",
-    "MultiLabelLSPCCV": "kinlearn.estimators.multilabel_lspc_cv",
-    "MultiTaskLSPC": "kinlearn.estimators.multitask_lspc",
-    "MultiTaskLSPCCV": "kinlearn.estimators.multitask_lspc_cv",
-    "PooledTasks": "kinlearn.estimators.pooled_tasks",
-    "RatioTraceLDA": "kinlearn.estimators.ratio_trace_lda",
+    "PriorShift": "kinlearn.estimators.prior_shift",
     "SeparateModels": "kinlearn.estimators._common_model",
     "SeparateReductions": "kinlearn.estimators._reduction",
     "SharedModel": "kinlearn.estimators._common_model",
-    "TraceRatioLDA": "kinlearn.estimators.trace_ratio_lda",
 }
+# Types with a form of their own as a dict of arrays: where the functions to and from it are.
+_CONVERTED = {"kinlearn.NormalEquations": "kinlearn.statistics.storage"}
 # Of scikit-learn, those whose fitted state is plain arrays; none that holds a user's function.
 _SKLEARN = {
     "sklearn.compose": ["ColumnTransformer"],
@@ -63,21 +54,38 @@ _SKLEARN = {
         "StandardScaler",
     ],
 }
-TYPES: dict[str, tuple[str, str]] = {
-    **{f"kinlearn.{name}": (module, name) for name, module in _KINLEARN.items()},
+_FIXED: dict[str, tuple[str, str]] = {
+    **{f"kinlearn.{name}": (module, name) for name, module in _PARTS.items()},
     **{f"{module}.{name}": (module, name) for module, names in _SKLEARN.items() for name in names},
 }
 
 
-def find_type(key: Any) -> type:
-    """Return the type of a name in the table; KeyError for any other."""
-    module, name = TYPES[key]
-    return getattr(import_module(module), name)
+def find_type(key: str) -> type | None:
+    """Return the type of a name, or None when it may not be stored."""
+    if key in _FIXED:
+        module, name = _FIXED[key]
+        return getattr(import_module(module), name)
+    package, _, name = key.rpartition(".")
+    kinlearn = import_module("kinlearn")
+    if package != "kinlearn" or name not in kinlearn.__all__:
+        return None
+    found = getattr(kinlearn, name)
+    estimator = isinstance(found, type) and issubclass(found, BaseEstimator)
+    return found if estimator or key in _CONVERTED else None
 
 
 def name_of(kind: type) -> str | None:
-    """Return the name of a type in the table, or None when it may not be stored."""
-    for key, (_, name) in TYPES.items():
-        if name == kind.__name__ and find_type(key) is kind:
+    """Return the name under which a type is stored, or None when it may not be."""
+    keys = [key for key, (_, name) in _FIXED.items() if name == kind.__name__]
+    for key in (f"kinlearn.{kind.__name__}", *keys):
+        if find_type(key) is kind:
             return key
     return None
+
+
+def converters(key: str) -> tuple[Callable[..., Any], Callable[..., Any]] | None:
+    """Return the functions to and from a dict of arrays, for types that have them."""
+    if key not in _CONVERTED:
+        return None
+    module = import_module(_CONVERTED[key])
+    return module.to_arrays, lambda arrays: module.from_arrays(arrays)[0]

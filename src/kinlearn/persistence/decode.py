@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn.persistence.allowed import TYPES, find_type
+from kinlearn.persistence.allowed import converters, find_type
 from kinlearn.persistence.encode import ARRAY_KINDS, PLAIN_TYPES
 from kinlearn.persistence.errors import KinFileError
 
@@ -70,9 +70,13 @@ class Decoder:
         return self._readers[kind](content)
 
     def _object(self, entry: dict[str, Any]) -> Any:
-        if entry["type"] not in TYPES:
+        kind = find_type(str(entry["type"]))
+        if kind is None:
             raise KinFileError(f"it holds an object of type {entry['type']!r}, which is not known")
-        made: Any = object.__new__(find_type(entry["type"]))
+        converted = converters(entry["type"])
+        if converted is not None:
+            return converted[1](self.decode(entry["arrays"]))
+        made: Any = object.__new__(kind)
         for name, node in entry["state"].items():
             if not name.isidentifier() or name.startswith("__"):
                 raise KinFileError(f"it holds an attribute {name!r}, which is not allowed")

@@ -41,9 +41,10 @@ def describe(model: Any, objects: list[Any]) -> dict[str, Any]:
             facts[name.rstrip("_")] = listed(getattr(last, name))
     facts["settings"] = {n: v for n in _SETTINGS if _is_plain(v := getattr(last, n, None))}
     facts["found"] = {n: v for n in _FOUND if _is_plain(v := _item(getattr(last, n, None)))}
-    if hasattr(model, "max_error"):
-        rule = {n: _item(getattr(model, n, None)) for n in _HAND_OVER}
-        facts["hand_over"] = {n: v for n, v in rule.items() if _is_plain(v)}
+    for each in objects:
+        if hasattr(each, "max_error") and hasattr(each, "threshold_"):
+            rule = {n: _item(getattr(each, n)) for n in _HAND_OVER}
+            facts["hand_over"] = {n: v for n, v in rule.items() if _is_plain(v)}
     held_out = getattr(last, "held_out_scores_", None)
     if held_out is not None:
         facts["training_rows"] = len(held_out)
@@ -54,6 +55,9 @@ def rows_held(estimator: Any) -> int:
     """Return how many training rows (or projections of such) an estimator keeps."""
     if hasattr(estimator, "centers_") and getattr(estimator, "kernel", None) != "precomputed":
         return int(estimator.n_centers_) if estimator.centers is None else 0
+    sample = getattr(estimator, "_sample", None)
+    if sample is not None:  # rows that sums keep to calibrate on
+        return int(sample.X.shape[0])
     embeddings = getattr(estimator, "embeddings_", None)
     if embeddings is None:
         return 0

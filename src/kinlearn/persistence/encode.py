@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from kinlearn.persistence.allowed import name_of
+from kinlearn.persistence.allowed import converters, name_of
 
 # Kinds of arrays written as they are: numbers, fixed-length text, dates. Never Python objects.
 ARRAY_KINDS = "biufcUSMm"
@@ -146,6 +146,13 @@ class Encoder:
         if id(value) in self._open:
             raise TypeError(f"{where} holds itself, which a model file cannot express.")
         self._open.add(id(value))
+        key = name_of(type(value))
+        converted = converters(str(key))
+        if converted is not None:
+            if callable(getattr(value, "kernel", None)):
+                self.refuse(f"{where}.kernel", value.kernel)
+            arrays = self.encode(converted[0](value), where)
+            return self._keep(value, {"type": key, "arrays": arrays})
         state: dict[str, Any] = {}
         requests: Any = None
         for name, item in vars(value).items():
@@ -153,9 +160,12 @@ class Encoder:
                 requests = _requests(item)
             else:
                 state[name] = self.encode(item, f"{where}.{name}")
-        entry = {"type": name_of(type(value)), "state": state}
+        entry = {"type": key, "state": state}
         if requests:
             entry["requests"] = requests
+        return self._keep(value, entry)
+
+    def _keep(self, value: Any, entry: dict[str, Any]) -> Any:
         self._object_at[id(value)] = len(self.objects)
         self._kept.append(value)
         self.objects.append(entry)

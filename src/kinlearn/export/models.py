@@ -1,0 +1,306 @@
+"""The graph of each kind of model: rows (and tasks) in, labels and probabilities out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from kinlearn.estimators._base import KernelClassifier
+from kinlearn.estimators._held_out import last_step
+from kinlearn.estimators._multilabel_base import MultiLabelClassifier
+from kinlearn.estimators._task_base import TaskClassifier
+from kinlearn.estimators.hand_over import HandOver
+from kinlearn.estimators.prior_shift import PriorShift
+from kinlearn.export.front import add_front
+from kinlearn.export.graph import BOOL, DOUBLE, INT64, ML_DOMAIN, STRING, Graph
+from kinlearn.export.posterior import add_labels, add_posterior, class_values
+from kinlearn.export.scores import add_measure, add_scores
+from kinlearn.export.steps import Block, Columns
+from kinlearn.familiarity import NEIGHBOURS
+
+# An index beyond every task: gathering by it is an error of the runtime, as asked for.
+NO_TASK = 2**31
+
+
+@dataclass(frozen=True)
+class Output:
+    """A result of the graph: its name outside, element type and number of columns (None: 1-d)."""
+
+    name: str
+    kind: int
+    width: int | None
+
+
+def task_type(model: Any) -> int | None:
+    """Return the element type of the task input; None for a model without one.
+
+    In a pipeline, the ids may be a column of what the steps before make, and then are no input.
+    """
+    if isinstance(model, Pipeline):
+        last = last_step(model)
+        return None if getattr(last, "task_column", None) is not None else task_type(last)
+    tasks = getattr(model, "tasks_", None)
+    if tasks is None:
+        return None
+    return INT64 if class_values(tasks).dtype.kind in "biuf" else STRING
+
+
+def outputs_of(model: Any) -> list[Output]:
+    """Return what the graph of a model puts out."""
+    if isinstance(model, Pipeline):
+        return outputs_of(last_step(model))
+    if isinstance(model, HandOver):
+        return [*outputs_of(model.estimator_), Output("answered", BOOL, None)]
+    if isinstance(model, PriorShift):
+        return outputs_of(model.estimator_)
+    if isinstance(model, MultiLabelClassifier) and not model.single_:
+        n_labels = len(model.learnt_)
+        label = Output("label", INT64, n_labels)
+        if model.indicator_:
+            return [label, Output("probabilities", DOUBLE, n_labels)]
+        sizes = [len(classes) for classes in model.classes_]
+        each = [Output(f"probabilities_{t}", DOUBLE, size) for t, size in enumerate(sizes)]
+        return [label, *each]
+    return [
+        Output("label", _label_type(model.classes_), None),
+        Output("probabilities", DOUBLE, len(model.classes_)),
+    ]
+
+
+def _label_type(classes: NDArray) -> int:
+    kind = class_values(classes).dtype.kind
+    return STRING if kind == "U" else DOUBLE if kind == "f" else INT64
+
+
+def add_model(graph: Graph, model: Any, X: Columns, task: str | None = None) -> list[str]:
+    """Append a fitted model; return the names of its results, in the order of `outputs_of`.
+
+    Parameters
+    ----------
+    graph : Graph
+        To append to.
+    model : estimator
+        A fitted kernel estimator, or one wrapped to answer for another prevalence or to hand over.
+    X : Block, or dict of {name: Block}
+        The rows in double precision, or the columns of a table for a pipeline.
+    task : str, optional
+        Name of the task ids, for a model with tasks.
+    """
+    if isinstance(model, PriorShift):
+        return _add_prior_shift(graph, model, X, task)
+    if isinstance(model, HandOver):
+        return _add_hand_over(graph, model, X, task)
+    if isinstance(model, Pipeline):
+        last = last_step(model)
+        rows, column = _split_task_column(graph, last, add_front(graph, model, X))
+        return add_model(graph, last, rows, column or task)
+    if not isinstance(model, KernelClassifier):
+        raise TypeError(
+            f"to_onnx takes kinlearn's kernel estimators and pipelines that end in one, but got a "
+            f"{type(model).__name__}."
+        )
+    assert isinstance(X, Block)
+    if isinstance(model, TaskClassifier):
+        scores = _add_task_scores(graph, model, X.name, task)
+    else:
+        scores = add_scores(graph, X.name, model, model.kept_sigmas_, model.coef_)
+    if isinstance(model, MultiLabelClassifier):
+        return _add_multilabel(graph, model, scores)
+    proba = add_posterior(graph, scores, model.posterior, model.beta_, _fallback(model))
+    return [add_labels(graph, scores, model.classes_), proba]
+
+
+def _fallback(model: Any) -> NDArray[np.float64]:
+    n_classes = len(model.classes_)
+    return model.prior_ if model.fallback == "prior" else np.full(n_classes, 1.0 / n_classes)
+
+
+def _add_task_scores(graph: Graph, model: Any, X: str, task: str | None) -> str:
+    """Scores of every task side by side, and of each row those of its own task."""
+    if model.tasks_ is None or task is None:
+        return add_scores(graph, X, model, model.kept_sigmas_, model.coef_[:, 0])
+    n_sigmas, n_tasks, n_centers, n_classes = model.coef_.shape
+    coefs = np.concatenate([model.coef_, model.shared_coef_[:, None]], axis=1)
+    coefs = coefs.transpose(0, 2, 1, 3).reshape(n_sigmas, n_centers, (n_tasks + 1) * n_classes)
+    scores = add_scores(graph, X, model, model.kept_sigmas_, coefs)
+    shape = graph.constant([-1, n_tasks + 1, n_classes])
+    by_task = graph.add("Reshape", scores, shape)
+    index = add_task_index(graph, model, task)
+    return graph.add("GatherND", by_task, index, batch_dims=1)
+
+
+def add_task_index(graph: Graph, model: Any, task: str) -> str:
+    """Number of each row's task, shape (n, 1); the last for tasks never seen."""
+    ids = class_values(model.tasks_)
+    n_tasks = len(ids)
+    unseen = NO_TASK if getattr(model, "unseen", "shared") == "error" else n_tasks
+    flat = graph.add("Reshape", task, graph.constant([-1, 1]))
+    keys: dict[str, Any] = {"keys_strings": ids.tolist()}
+    if ids.dtype.kind != "U":
+        if not np.array_equal(ids, ids.astype(np.int64)):
+            raise ValueError(
+                f"The task ids {ids.tolist()[:5]} are not whole numbers, which ONNX cannot look up "
+                "reliably: fit the model with task ids that are text or whole numbers."
+            )
+        keys = {"keys_int64s": ids.astype(np.int64).tolist()}
+    return graph.add(
+        "LabelEncoder",
+        flat,
+        domain=ML_DOMAIN,
+        values_int64s=list(range(n_tasks)),
+        default_int64=unseen,
+        **keys,
+    )
+
+
+def _add_prior_shift(graph: Graph, model: Any, X: Columns, task: str | None) -> list[str]:
+    _, proba, *_ = add_model(graph, model.estimator_, X, task)
+    weighted = graph.add("Mul", proba, graph.constant(model.odds_))
+    total = graph.sum(weighted, axis=1)
+    known = graph.add("Greater", total, graph.constant(0.0))
+    fallback = graph.constant((model.odds_ * model.training_prior_)[None])
+    shifted = graph.add("Where", known, graph.add("Div", weighted, total), fallback)
+    return [add_labels(graph, shifted, model.classes_), shifted]
+
+
+def _split_task_column(graph: Graph, model: Any, rows: Block) -> tuple[Block, str | None]:
+    """Take the column of task ids, if the model reads one, out of what the steps before made."""
+    column = getattr(model, "task_column", None)
+    if column is None:
+        return rows, None
+    if isinstance(column, str):
+        raise ValueError(
+            f"task_column={column!r} is a name, but arrays in an ONNX graph have none: give the "
+            "column's position."
+        )
+    position = int(column) % rows.width
+    rest = np.delete(np.arange(rows.width), position)
+    ids = graph.add("Reshape", graph.column(rows.name, position), graph.constant([-1]))
+    features = graph.add("Gather", rows.name, graph.constant(rest), axis=1)
+    return Block(features, len(rest)), graph.add("Cast", ids, to=INT64)
+
+
+# -- handing over -----------------------------------------------------------------------------
+
+
+def _add_hand_over(graph: Graph, model: Any, X: Columns, task: str | None) -> list[str]:
+    inner = model.estimator_
+    if isinstance(inner, Pipeline):  # its steps serve probabilities and familiarity alike
+        X, inner = add_front(graph, inner, X), last_step(inner)
+    _, proba, *_ = add_model(graph, inner, X, task if takes_tasks(inner) else None)
+    highest = graph.add("TopK", proba, graph.constant([1]), axis=1, n_results=2)
+    confidence = graph.add("Gather", highest, graph.constant(0), axis=1)
+    threshold = graph.constant(float(model.threshold_))
+    if model.per_task and task is not None:
+        index = graph.add("Reshape", add_task_index(graph, model, task), graph.constant([-1]))
+        levels = np.append(model.task_thresholds_, np.inf)
+        threshold = graph.add("Gather", graph.constant(levels), index, axis=0)
+    answered = graph.add("Greater", confidence, threshold)
+    if model.min_familiarity > 0 and isinstance(inner, KernelClassifier):
+        assert isinstance(X, Block)
+        familiar = _add_is_familiar(graph, inner, X.name, float(model.min_familiarity))
+        answered = graph.add("And", answered, familiar)
+    return [add_labels(graph, proba, model.classes_), proba, answered]
+
+
+def takes_tasks(model: Any) -> bool:
+    """Whether a fitted model is given task ids."""
+    return getattr(last_step(model), "tasks_", None) is not None
+
+
+def _add_is_familiar(graph: Graph, model: Any, X: str, least: float) -> str:
+    """Whether the support of rows reaches that of the given share of training rows."""
+    similar = model.kernel in ("cosine", "precomputed")
+    measure = add_measure(graph, X, model, nearness=True)
+    kth = min(NEIGHBOURS, model.n_centers_)
+    nearest = graph.add(
+        "TopK", measure, graph.constant([kth]), axis=1, largest=int(similar), n_results=2
+    )
+    support = graph.add("Gather", nearest, graph.constant(kth - 1), axis=1)
+    needed = float(model.support_[int(np.ceil(least * len(model.support_))) - 1])
+    if similar:
+        return graph.add("GreaterOrEqual", support, graph.constant(needed))
+    return graph.add("LessOrEqual", support, graph.constant(-needed))
+
+
+# -- several labels ---------------------------------------------------------------------------
+
+
+def _add_multilabel(graph: Graph, model: Any, scores: str) -> list[str]:
+    parts = _scores_by_label(graph, model, scores)
+    betas, fallbacks = model.betas_[model.learnt_], model._fallbacks()
+    learnt = []
+    for (own, size), beta, fallback in zip(parts, betas, fallbacks, strict=True):
+        filled = np.full(size, 1.0 / size) if fallback is None else fallback
+        learnt.append(add_posterior(graph, own, model.posterior, float(beta), filled))
+    zeros = graph.add("Mul", graph.column(scores, 0), graph.constant(0.0))  # shape (n, 1)
+    if model.indicator_:
+        return _add_indicators(graph, model, [part for part, _ in parts], learnt, zeros)
+    labels, probabilities = [], []
+    queue = iter(zip([part for part, _ in parts], learnt, strict=True))
+    classes = [model.classes_] if model.single_ else model.classes_
+    priors = [model.prior_] if model.single_ else model.prior_
+    for values, prior, ok in zip(classes, priors, model.learnt_, strict=True):
+        if ok:
+            part, proba = next(queue)
+        else:
+            part = proba = graph.add("Add", zeros, graph.constant(np.asarray(prior)[None]))
+        label = add_labels(graph, part, values)
+        labels.append(label)
+        probabilities.append(proba)
+    if model.single_:
+        return [labels[0], probabilities[0]]
+    column = graph.constant([1])
+    wide = [graph.add("Unsqueeze", label, column) for label in labels]
+    wide = [graph.add("Cast", label, to=INT64) for label in wide]
+    return [graph.add("Concat", *wide, axis=1), *probabilities]
+
+
+def _scores_by_label(graph: Graph, model: Any, scores: str) -> list[tuple[str, int]]:
+    """Scores (n, classes) of each learnt label, with the number of classes."""
+    layout = model._fitted_layout()
+    n_columns = model.coef_.shape[2]
+    if not layout.indicator:
+        edges = np.concatenate([[0], np.cumsum(layout.sizes)])
+        return [
+            (graph.add("Gather", scores, graph.constant(np.arange(a, b)), axis=1), int(b - a))
+            for a, b in pairwise(edges)
+        ]
+    parts = []
+    for t in layout.labels:
+        # e - d and e + d, halved, as a product with a small matrix
+        pick = np.zeros((n_columns, 2))
+        pick[t] = [-0.5, 0.5]
+        pick[layout.n_labels + (t if n_columns > layout.n_labels + 1 else 0)] += 0.5
+        parts.append((graph.add("MatMul", scores, graph.constant(pick)), 2))
+    return parts
+
+
+def _add_indicators(
+    graph: Graph, model: Any, parts: list[str], learnt: list[str], zeros: str
+) -> list[str]:
+    """P(label = 1) of every label, and whether it exceeds the label's threshold."""
+    columns, decided = [], []
+    queue = iter(zip(parts, learnt, strict=True))
+    for prior, threshold, ok in zip(model.prior_, model.thresholds_, model.learnt_, strict=True):
+        if not ok:
+            column = graph.add("Add", zeros, graph.constant(float(prior)))
+            level = graph.constant(float(threshold))
+            decided.append(graph.add("Greater", column, level))
+            columns.append(column)
+            continue
+        part, proba = next(queue)
+        column = graph.column(proba, 1)
+        if threshold == 0.5:  # the sign of the scores decides, under every rule
+            on, off = graph.column(part, 1), graph.column(part, 0)
+            decided.append(graph.add("Greater", on, off))
+        else:
+            decided.append(graph.add("Greater", column, graph.constant(float(threshold))))
+        columns.append(column)
+    label = graph.add("Cast", graph.add("Concat", *decided, axis=1), to=INT64)
+    return [label, graph.add("Concat", *columns, axis=1)]

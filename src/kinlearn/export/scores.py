@@ -1,0 +1,144 @@
+"""Kernel scores as ONNX operations: a measure between rows and centres, profiles, coefficients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kinlearn.export.graph import Graph
+
+
+def add_scores(
+    graph: Graph, X: str, model: Any, sigmas: NDArray, coefs: NDArray[np.float64]
+) -> str:
+    """Append ``Σ_s k_s(X, centres) coefs[s]`` and return its name.
+
+    Parameters
+    ----------
+    X : str
+        Name of the rows, in double precision.
+    model : KernelClassifier
+        Says which kernel, and its centres.
+    sigmas : ndarray of shape (S,)
+        Widths.
+    coefs : ndarray of shape (S, m, c)
+        Coefficients.
+    """
+    measure = add_measure(graph, X, model)
+    total = ""
+    for sigma, coef in zip(sigmas, coefs, strict=True):
+        features = _add_profile(graph, measure, model, float(sigma))
+        part = graph.add("MatMul", features, graph.constant(coef))
+        total = graph.add("Add", total, part) if total else part
+    return total
+
+
+def add_measure(graph: Graph, X: str, model: Any, nearness: bool = False) -> str:
+    """Append the kernel's measure between rows and centres, shape (n, m).
+
+    With `nearness` the one by which rows are familiar: distances for inner products, too.
+    """
+    kernel, centers = model.kernel, model.centers_
+    if callable(kernel):
+        raise ValueError(
+            f"kernel={kernel!r} is a function, which ONNX cannot express: use a kernel with a name "
+            "or kernel='precomputed', whose graph takes the kernel values as its rows."
+        )
+    if kernel == "precomputed":
+        return graph.add("Gather", X, graph.constant(np.asarray(centers)), axis=1)
+    C = centers.toarray() if sp.issparse(centers) else np.asarray(centers)
+    C = C.astype(np.float64)
+    if kernel == "rbf" or (nearness and kernel in ("linear", "polynomial")):
+        return _add_squared_distances(graph, X, C)
+    if kernel in ("laplacian", "chi2"):
+        return _add_feature_sum(graph, X, C, chi2=kernel == "chi2")
+    if kernel == "cosine":
+        X = _add_unit_rows(graph, X)
+        norms = np.linalg.norm(C, axis=1, keepdims=True)
+        C = C / np.where(norms == 0.0, 1.0, norms)
+    return graph.add("MatMul", X, graph.constant(np.ascontiguousarray(C.T)))
+
+
+def _add_profile(graph: Graph, measure: str, model: Any, sigma: float) -> str:
+    if model.kernel == "rbf":
+        return graph.add("Exp", graph.add("Mul", measure, graph.constant(-0.5 / sigma**2)))
+    if model.kernel in ("laplacian", "chi2"):
+        return graph.add("Exp", graph.add("Mul", measure, graph.constant(-1.0 / sigma)))
+    if model.kernel == "polynomial":
+        inner = graph.add("Mul", measure, graph.constant(1.0 / sigma**2))
+        inner = graph.add("Add", inner, graph.constant(float(model.coef0)))
+        return graph.add("Pow", inner, graph.constant(float(model.degree)))
+    return measure
+
+
+def _add_squared_distances(graph: Graph, X: str, C: NDArray[np.float64]) -> str:
+    """``||x - c||²`` by one matrix product, rows shifted to the mean of the centres first."""
+    shift = C.mean(axis=0)
+    C = C - shift
+    X = graph.add("Sub", X, graph.constant(shift))
+    own = graph.sum(graph.add("Mul", X, X), axis=1)
+    product = graph.add("MatMul", X, graph.constant(np.ascontiguousarray(-2.0 * C.T)))
+    squared = graph.add("Add", product, own)
+    squared = graph.add("Add", squared, graph.constant(np.einsum("ij,ij->i", C, C)))
+    return graph.add("Max", squared, graph.constant(0.0))
+
+
+def _add_unit_rows(graph: Graph, X: str) -> str:
+    norms = graph.add("Sqrt", graph.sum(graph.add("Mul", X, X), axis=1))
+    zero = graph.add("Equal", norms, graph.constant(0.0))
+    return graph.add("Div", X, graph.add("Where", zero, graph.constant(1.0), norms))
+
+
+def _add_feature_sum(graph: Graph, X: str, C: NDArray[np.float64], chi2: bool) -> str:
+    """``Σ_j |x_j - c_j|`` or ``Σ_j (x_j - c_j)²/(x_j + c_j)``, one feature at a time.
+
+    A scan over features keeps memory at (n, m); all differences at once would be d times that.
+    """
+    start = graph.add("MatMul", X, graph.constant(np.zeros(C.T.shape)))
+    by_feature = graph.add("Transpose", X, perm=[1, 0])
+    return graph.add(
+        "Scan",
+        start,
+        by_feature,
+        graph.constant(np.ascontiguousarray(C.T)),
+        num_scan_inputs=2,
+        body=_scan_body(chi2),
+    )
+
+
+def _scan_body(chi2: bool) -> Any:
+    from onnx import TensorProto, helper
+
+    def value(name: str, n_axes: int) -> Any:
+        return helper.make_tensor_value_info(name, TensorProto.DOUBLE, [None] * n_axes)
+
+    nodes = [
+        helper.make_node("Unsqueeze", ["row_feature", "last"], ["column"]),
+        helper.make_node("Sub", ["column", "center_feature"], ["difference"]),
+    ]
+    constants = [helper.make_tensor("last", TensorProto.INT64, [1], [1])]
+    if chi2:
+        constants += [
+            helper.make_tensor("zero", TensorProto.DOUBLE, [], [0.0]),
+            helper.make_tensor("one", TensorProto.DOUBLE, [], [1.0]),
+        ]
+        nodes += [
+            helper.make_node("Mul", ["difference", "difference"], ["square"]),
+            helper.make_node("Add", ["column", "center_feature"], ["both"]),
+            helper.make_node("Equal", ["both", "zero"], ["neither"]),
+            helper.make_node("Where", ["neither", "one", "both"], ["divisor"]),
+            helper.make_node("Div", ["square", "divisor"], ["term"]),
+        ]
+    else:
+        nodes.append(helper.make_node("Abs", ["difference"], ["term"]))
+    nodes.append(helper.make_node("Add", ["before", "term"], ["after"]))
+    return helper.make_graph(
+        nodes,
+        "one_feature",
+        [value("before", 2), value("row_feature", 1), value("center_feature", 1)],
+        [value("after", 2)],
+        constants,
+    )
