@@ -452,3 +452,39 @@ def test_every_task_can_have_a_threshold_of_its_own(folder, tmp_path):
             assert (scored.loc[scored["site"] == name, "decision"] == "hand over").all()
     assert last.coverage_ > 0
     assert "its task&#x27;s own threshold" in (tmp_path / "r.html").read_text()
+
+
+def test_large_tables_use_centres_and_some_held_out_rows(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("kinlearn.estimators._checks.AUTO_FULL_ROWS", 150)
+    monkeypatch.setattr("kinlearn.estimators._checks.AUTO_CENTERS", 60)
+    monkeypatch.setattr("kinlearn.estimators.lspc_cv.MAX_HELD_OUT_ROWS", 100)
+    out, page = tmp_path / "m.kin", tmp_path / "r.html"
+    said = accepted(
+        "train", folder / "clinic.csv", "--target", "readmitted", "--out", out, "--report", page
+    )
+    assert "with 60 of them as" in " ".join(said.split())
+    assert "Every figure is over 100 rows" in page.read_text()
+    accepted("report", out, folder / "clinic.csv", "--out", tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_text() == page.read_text()
+
+
+def test_semicolons_commas_and_three_classes(tmp_path):
+    rng = np.random.default_rng(0)
+    x, kind = rng.normal(size=150), rng.choice(["é", "ü"], size=150)
+    grade = np.digitize(x + 0.2 * rng.normal(size=150), [-0.5, 0.5])
+    lines = [
+        f"{value:.3f}".replace(".", ",") + f";{k};{g}"
+        for value, k, g in zip(x, kind, grade, strict=True)
+    ]
+    path = tmp_path / "t.csv"
+    path.write_bytes("\n".join(["maß;art;stufe", *lines]).encode("cp1252"))
+    dialect = ["--delimiter", ";", "--encoding", "cp1252"]
+    accepted(
+        "train", path, "--target", "stufe", "--decimal", ",", *dialect, "--out", tmp_path / "m.kin",
+        "--report", tmp_path / "r.html",
+    )  # fmt: skip
+    accepted("predict", tmp_path / "m.kin", path, *dialect, "--out", tmp_path / "s.csv")
+    scored = pd.read_csv(tmp_path / "s.csv", dtype={"stufe": str, "predicted": str})
+    assert (scored["stufe"] == scored["predicted"]).mean() > 0.8
+    np.testing.assert_allclose(scored[["p_0", "p_1", "p_2"]].sum(axis=1), 1, atol=1e-5)
+    assert scored["maß"][0] == lines[0].split(";")[0]
