@@ -16,6 +16,7 @@ PAGES = [
     "docs/multilabel.md",
     "docs/multitask.md",
     "docs/streaming.md",
+    "docs/tables.md",
 ]
 
 

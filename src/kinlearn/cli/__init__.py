@@ -8,6 +8,11 @@ import typer
 
 import kinlearn
 from kinlearn.cli.demo import demo
+from kinlearn.cli.example import example
+from kinlearn.cli.info import info
+from kinlearn.cli.predict import predict
+from kinlearn.cli.report import report
+from kinlearn.cli.train import train
 
 __all__ = ["app"]
 
@@ -40,3 +45,11 @@ def _options(
 
 
 app.command(epilog="Example: kinlearn demo --out demo-output --seed 1")(demo)
+app.command(epilog="Example: kinlearn example clinic.csv --rows 900 --seed 1")(example)
+app.command(
+    epilog="Example: kinlearn train clinic.csv --target readmitted --task site --out model.kin "
+    "--report report.html"
+)(train)
+app.command(epilog="Example: kinlearn predict model.kin new.csv --out scored.csv")(predict)
+app.command(epilog="Example: kinlearn report model.kin clinic.csv --out report.html")(report)
+app.command(epilog="Example: kinlearn info model.kin")(info)

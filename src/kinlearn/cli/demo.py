@@ -21,9 +21,9 @@ def demo(
         bool, typer.Option("--quick", help="Fewer data sets, rows and splits: a few seconds.")
     ] = False,
 ) -> None:
-    """Tune and fit kinlearn beside its rivals, print tables and draw pictures.
+    """Make a table, train, report and predict; then compare kinlearn with its rivals.
 
-    The data ship with scikit-learn, so nothing is downloaded.
+    The data are made up or ship with scikit-learn, so nothing is downloaded.
     """
     # Imported here so that --help and --version do not wait for what only the demo needs.
     from kinlearn.cli.parts import PARTS
@@ -35,6 +35,7 @@ def demo(
         # Asked first, because the pictures come last.
         require_matplotlib("kinlearn demo")
         out.mkdir(parents=True, exist_ok=True)
+        made: dict[str, Path] = {}
         for part in PARTS:
             result = part(out, console, seed=seed, quick=quick)
             for table in result.tables:
@@ -42,4 +43,9 @@ def demo(
             for path in result.paths:
                 # A path cut in two by a line break could not be copied.
                 console.print(f"Picture: {path.resolve()}", soft_wrap=True, highlight=False)
+            made.update(result.files)
+        if made:
+            console.print()
+        for what, path in made.items():
+            console.print(f"{what}: {path.resolve()}", soft_wrap=True, highlight=False)
     console.print(f"Done in {time.perf_counter() - started:.1f} s.")

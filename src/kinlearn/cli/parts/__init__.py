@@ -10,7 +10,8 @@ from kinlearn.cli.parts.heterogeneous import heterogeneous
 from kinlearn.cli.parts.multi_label import multi_label
 from kinlearn.cli.parts.multi_task import multi_task
 from kinlearn.cli.parts.single_task import single_task
+from kinlearn.cli.parts.table import table
 
-PARTS: tuple[Part, ...] = (single_task, multi_task, multi_label, heterogeneous)
+PARTS: tuple[Part, ...] = (table, single_task, multi_task, multi_label, heterogeneous)
 
 __all__ = ["PARTS", "Part", "PartResult"]

@@ -13,10 +13,11 @@ from rich.table import Table
 
 @dataclass(frozen=True)
 class PartResult:
-    """Tables to print and pictures to name, in order."""
+    """Tables to print, pictures to name, and other files by what they are; in order."""
 
     tables: list[Table] = field(default_factory=list)
     paths: list[Path] = field(default_factory=list)
+    files: dict[str, Path] = field(default_factory=dict)
 
 
 class Part(Protocol):

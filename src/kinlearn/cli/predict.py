@@ -1,0 +1,118 @@
+"""``kinlearn predict``: a copy of a table with answers, probabilities and decisions added."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kinlearn.cli.model_files import load_table_model
+from kinlearn.cli.options import Delimiter, Encoding, Force, Json, ModelPath, TablePath
+from kinlearn.cli.refusal import refusing
+from kinlearn.cli.voice import Stage, Voice
+
+if TYPE_CHECKING:
+    from kinlearn.tables.scoring import Scored
+
+_STEP = 250_000
+
+
+def predict(
+    model: ModelPath,
+    data: TablePath,
+    out: Annotated[
+        Path, typer.Option(help="Table to write: .csv, .tsv or .parquet.", show_default=False)
+    ],
+    prefix: Annotated[str, typer.Option(help="Put before the names of new columns.")] = "",
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf-8",
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Answer every row of a table: class, probabilities, and whether a person should look.
+
+    The table is read and written in pieces, so that it may be larger than memory. Its own columns
+    are kept; it needs the columns the model was trained with, but no target. The column decision
+    says answer, or hand over where the model is unsure or the row unlike those it was trained on.
+    """
+    with refusing():
+        run(Files(model, data, out, prefix, delimiter, encoding), Voice(as_json), force=force)
+
+
+@dataclass(frozen=True)
+class Files:
+    """What is read and what is written."""
+
+    model: Path
+    data: Path
+    out: Path
+    prefix: str = ""
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+
+
+def run(files: Files, voice: Voice, *, force: bool) -> None:
+    """Check, load, answer, tell."""
+    from kinlearn.tables.files import open_table
+    from kinlearn.tables.output import check_output, check_table_suffix
+    from kinlearn.tables.scoring import SCORING_MEMORY_MB, score_file
+
+    started = time.perf_counter()
+    check_table_suffix(files.out)
+    check_output(files.out, force=force, inputs=[files.model, files.data])
+    stored = load_table_model(files.model)
+    stored.limit_memory(SCORING_MEMORY_MB)
+    with voice.working(f"Reading {files.data}") as stage:
+        file = open_table(files.data, delimiter=files.delimiter, encoding=files.encoding)
+        scored = score_file(
+            stored.model,
+            stored.schema,
+            stored.facts.get("hand_over", {}),
+            file,
+            files.out,
+            prefix=files.prefix,
+            progress=_seldom(stage),
+        )
+    _tell(voice, scored, labels=bool(stored.schema.labels))
+    voice.path("Scored table", files.out)
+    voice.result(
+        {
+            "scored": str(files.out),
+            "rows": scored.n_rows,
+            "answered": scored.n_answered,
+            "handed_over": scored.n_handed_over,
+            "classes": dict(scored.classes),
+            "notes": scored.notes,
+            "seconds": round(time.perf_counter() - started, 2),
+        }
+    )
+
+
+def _tell(voice: Voice, scored: Scored, *, labels: bool) -> None:
+    total = scored.n_answered + scored.n_handed_over
+    unit = "labels" if labels else "rows"
+    voice.say(
+        f"{scored.n_rows} rows: {scored.n_answered} {unit} answered, {scored.n_handed_over} "
+        f"handed over to a person ({scored.n_handed_over / total:.0%})."
+    )
+    counts = ", ".join(f"{name} {n}" for name, n in scored.classes.most_common(12))
+    voice.say(f"{'Yes, by label' if labels else 'Predicted'}: {counts}.")
+    for note in scored.notes:
+        voice.say(f"Note: {note}")
+
+
+def _seldom(stage: Stage) -> Callable[[int], None]:
+    """Speak only when another so many rows are done."""
+    said = 0
+
+    def progress(n_rows: int) -> None:
+        nonlocal said
+        if n_rows - said >= _STEP:
+            said = n_rows
+            stage(f"{n_rows} rows answered")
+
+    return progress

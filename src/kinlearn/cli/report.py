@@ -1,0 +1,88 @@
+"""``kinlearn report``: the page on a model again, or on how it does on new labelled rows."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kinlearn.cli.model_files import TableModel, load_table_model
+from kinlearn.cli.options import Delimiter, Encoding, Force, Json, ModelPath, TablePath
+from kinlearn.cli.refusal import refusing
+from kinlearn.cli.voice import Voice
+
+
+def report(
+    model: ModelPath,
+    data: TablePath,
+    out: Annotated[Path, typer.Option(help="Report to write (.html).")] = Path("report.html"),
+    max_rows: Annotated[
+        int, typer.Option(min=10, help="Rows to judge by, drawn evenly from a larger table.")
+    ] = 20_000,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf-8",
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Write the report on a model: on its training table, or on new rows with known answers.
+
+    Given the table the model was trained on, every row is judged by its leave-one-out score; given
+    another one, by the model itself, which has not seen it.
+    """
+    voice = Voice(as_json)
+    with refusing():
+        from kinlearn.report.conclusions import conclusions
+        from kinlearn.report.page import make_page
+        from kinlearn.tables.files import open_table
+        from kinlearn.tables.output import check_output, write_text
+
+        check_output(out, force=force, inputs=[model, data])
+        stored = load_table_model(model)
+        with warnings.catch_warnings(), voice.working(f"Reading {data}") as stage:
+            warnings.simplefilter("ignore", UserWarning)
+            file = open_table(data, delimiter=delimiter, encoding=encoding)
+            found = _findings(stored, file, max_rows, stage)
+        write_text(out, make_page(found))
+        said = conclusions(found)
+        where = "the training rows, held out" if found.is_training else f"new rows of {data}"
+        voice.heading(f"Judged on {where}")
+        for sentence in said:
+            voice.say(f"• {sentence}")
+        voice.say()
+        voice.path("Report", out)
+        voice.result(
+            {
+                "report": str(out),
+                "judged_on": "training rows, held out" if found.is_training else "new rows",
+                "rows": found.held_out.n_rows,
+                "figures": {
+                    name: {"value": value.value, "low": value.low, "high": value.high}
+                    for name, value in found.overall.items()
+                },
+                "hand_over": vars(found.hand_over) if found.hand_over else None,
+                "conclusions": said,
+            }
+        )
+
+
+def _findings(stored: TableModel, file: Any, max_rows: int, stage: Any) -> Any:
+    from kinlearn.report import build
+    from kinlearn.tables.refusals import unknown_column
+    from kinlearn.tables.sample import fingerprint, read_sample
+    from kinlearn.tables.training import Trained, Wishes, held_out_evaluation, read_training_table
+
+    training = stored.facts["training"]
+    if fingerprint(file.path) == training["sha256"]:
+        table = read_training_table(file, Wishes(**training["wishes"]))
+        trained = Trained(stored.model, table, held_out_evaluation(stored.model, table))
+        return build.of_training(trained, stored.facts, stage)
+    schema = stored.schema
+    schema.check(file.names, str(file.path))
+    answers = [schema.target] if schema.target else schema.labels
+    for name in answers:
+        if name not in file.names:
+            raise unknown_column(name, file.names, str(file.path))
+    sample = read_sample(file, max_rows, int(training["wishes"]["seed"]))
+    return build.of_new_rows(stored.model, stored.facts, sample, file.path.name, stage)

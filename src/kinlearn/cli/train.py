@@ -1,0 +1,231 @@
+"""``kinlearn train``: from a table to a model file, a summary and a report."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kinlearn.cli.options import (
+    Delimiter,
+    Encoding,
+    Force,
+    Json,
+    Seed,
+    TablePath,
+    missing_texts,
+    names_in,
+)
+from kinlearn.cli.refusal import refusing
+from kinlearn.cli.voice import Voice, finite
+
+
+def train(
+    data: TablePath,
+    target: Annotated[
+        str | None, typer.Option(help="Column of classes to predict.", show_default=False)
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(help="Yes/no columns to predict together: a,b,c.", show_default=False),
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(help="Column of related tasks, such as a site.", show_default=False),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(help="Column whose rows are held out together, such as a patient."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Model file to write.")] = Path("model.kin"),
+    report: Annotated[
+        Path | None, typer.Option(help="Report to write (.html).", show_default=False)
+    ] = None,
+    max_error: Annotated[
+        float, typer.Option(help="Error allowed among answered rows; the others are handed over.")
+    ] = 0.05,
+    per_task: Annotated[
+        bool, typer.Option("--per-task", help="Keep to --max-error in every task on its own.")
+    ] = False,
+    numeric: Annotated[
+        str | None, typer.Option(help="Columns to take as numbers: a,b.", show_default=False)
+    ] = None,
+    categorical: Annotated[
+        str | None, typer.Option(help="Columns to take as categories: a,b.", show_default=False)
+    ] = None,
+    drop: Annotated[
+        str | None, typer.Option(help="Columns to leave out: a,b.", show_default=False)
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(help="Texts that mean missing, in place of the usual ones: NA,?,-9."),
+    ] = None,
+    decimal: Annotated[str, typer.Option(help="Decimal mark: a point or a comma.")] = ".",
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf-8",
+    max_rows: Annotated[
+        int | None,
+        typer.Option(
+            min=10,
+            help="Rows to train on, drawn evenly: by default up to 100000, with tasks 2500.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Seed = 0,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Train on a table, tuned and calibrated by leave-one-out, and say what to expect.
+
+    Columns are taken as numbers or categories as they look; ids, dates, free text and constant
+    columns are left out; all of this is shown first and can be changed. With --task, related tasks
+    share what they learn; with --labels, several yes/no answers are learnt together.
+    """
+    voice = Voice(as_json)
+    started = time.perf_counter()
+    with refusing():
+        from kinlearn.tables.training import Wishes
+
+        if decimal not in (".", ","):
+            raise ValueError(f"--decimal must be a point or a comma, got {decimal!r}.")
+        wishes = Wishes(
+            target=target,
+            labels=names_in(labels),
+            task=task,
+            group=group,
+            numeric=names_in(numeric),
+            categorical=names_in(categorical),
+            drop=names_in(drop),
+            missing=missing_texts(missing),
+            decimal=decimal,
+            max_rows=max_rows,
+            max_error=max_error,
+            per_task=per_task,
+            seed=seed,
+        )
+        files = Files(data, out, report, delimiter, encoding)
+        run(files, wishes, voice, force=force, started=started)
+
+
+@dataclass(frozen=True)
+class Files:
+    """What is read and what is written."""
+
+    data: Path
+    out: Path
+    report: Path | None = None
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+
+
+def run(files: Files, wishes: Any, voice: Voice, *, force: bool, started: float) -> None:
+    """Check, read, train, save, report: nothing is written before all of the first three worked."""
+    import kinlearn
+    from kinlearn.report import build
+    from kinlearn.report.conclusions import conclusions
+    from kinlearn.report.page import make_page
+    from kinlearn.tables.files import open_table
+    from kinlearn.tables.output import check_output, write_text
+    from kinlearn.tables.training import (
+        folds_of_groups,
+        read_training_table,
+        train,
+        training_facts,
+    )
+
+    data, out, report = files.data, files.out, files.report
+    outputs = [out] if report is None else [out, report]
+    for path in outputs:
+        check_output(path, force=force, inputs=[data])
+    if report is not None and out.absolute() == report.absolute():
+        raise ValueError(f"--out and --report name the same file, {out}: give two.")
+    with voice.working(f"Reading {data}"):
+        file = open_table(data, delimiter=files.delimiter, encoding=files.encoding)
+        table = read_training_table(file, wishes)
+    show_columns(voice, table)
+    # What a fit has to warn of is said in the summary, in a sentence each.
+    with warnings.catch_warnings(), voice.working("Training") as stage:
+        warnings.simplefilter("ignore", UserWarning)
+        trained = train(table, wishes, stage)
+        facts = training_facts(file, trained, wishes)
+        if wishes.labels:
+            stage("Learning each label alone, for comparison")
+            groups = folds_of_groups(table.groups, wishes)
+            facts["label_gains"] = build.label_gains(trained, groups)
+        found = build.of_training(trained, facts, stage)
+    said = conclusions(found)
+    facts["summary"] = {
+        "conclusions": said,
+        "figures": {name: value.value for name, value in found.overall.items()},
+    }
+    kinlearn.save(trained.model, out, facts=finite(facts))
+    if report is not None:
+        write_text(report, make_page(found))
+    tell(voice, found, said, trained.model, wishes)
+    voice.say()
+    voice.path("Model", out)
+    if report is not None:
+        voice.path("Report", report)
+    seconds = time.perf_counter() - started
+    voice.say(f"Done in {seconds:.1f} s. Next: kinlearn predict {out} NEW.csv --out scored.csv")
+    voice.result(
+        {
+            "model": str(out),
+            "report": None if report is None else str(report),
+            "rows": len(table.y),
+            "columns": {column.name: column.kind for column in table.columns},
+            "held_out_by": found.held_out.origin,
+            "figures": {
+                name: {"value": value.value, "low": value.low, "high": value.high}
+                for name, value in found.overall.items()
+            },
+            "hand_over": vars(found.hand_over) if found.hand_over else None,
+            "conclusions": said,
+            "seconds": round(seconds, 2),
+        }
+    )
+
+
+def show_columns(voice: Voice, table: Any) -> None:
+    """Say what every column was taken for, before anything is learnt."""
+    used = sum(column.kind != "dropped" for column in table.columns)
+    voice.heading(f"{len(table.y)} rows, {used} of {len(table.columns)} columns to learn from")
+    rows = [
+        [column.name, column.kind, column.why, f"{column.n_missing or ''}"]
+        for column in table.columns
+    ]
+    voice.table(["column", "taken for", "because", "missing"], rows, right=(3,))
+    voice.say("Change this with --numeric, --categorical and --drop.")
+    if table.n_without_answer:
+        voice.say(f"{table.n_without_answer} rows without an answer are left out.")
+    known = table.sample.n_rows_in_file - table.n_without_answer
+    if len(table.y) < known:
+        voice.say(
+            f"{len(table.y)} of {known} rows are used, drawn evenly; --max-rows changes that, at "
+            "a cost in time and memory."
+        )
+
+
+def tell(voice: Voice, found: Any, said: list[str], model: Any, wishes: Any) -> None:
+    """The summary: what was trained, then what it is worth."""
+    from kinlearn.tables.handing import bare_classifier
+
+    classifier = bare_classifier(model)
+    what = (
+        f"several yes/no answers together ({', '.join(wishes.labels)})"
+        if wishes.labels
+        else f"{wishes.target} ({' / '.join(found.held_out.classes[:6])})"
+    )
+    by = f", for the tasks in {wishes.task}" if wishes.task else ""
+    voice.heading("Summary")
+    voice.say(
+        f"Trained to predict {what}{by}, from {len(found.schema.features)} columns and "
+        f"{found.facts['training']['rows_used']} rows, with {classifier.n_centers_} of them as "
+        f"centres. Judged by {found.held_out.origin}."
+    )
+    for sentence in said:
+        voice.say(f"• {sentence}")

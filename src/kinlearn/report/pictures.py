@@ -1,0 +1,144 @@
+"""The report's pictures, each from held-out answers or from the search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import beta as beta_law
+
+from kinlearn.metrics import reliability_curve, risk_coverage_curve
+from kinlearn.report.evaluation import Evaluation
+from kinlearn.report.importance import Importance
+from kinlearn.report.svg import Plot, bars, heat_map
+
+N_BINS = 10
+_MAX_POINTS = 400
+# A surface's colours span its better half; the worse half shares the lowest shade.
+_LOWEST_SHADE = 0.5
+
+
+def reliability_picture(evaluation: Evaluation) -> str:
+    """How often a stated confidence is right, with exact binomial intervals."""
+    classes = np.arange(len(evaluation.classes))
+    curve = reliability_curve(evaluation.truth, evaluation.proba, N_BINS, classes)
+    floor = 1.0 / len(evaluation.classes)
+    plot = Plot(
+        (floor, 1.0),
+        (0.0, 1.0),
+        "stated confidence",
+        "share right",
+        "Reliability: share of right answers against stated confidence",
+        percent=True,
+    )
+    plot.line([floor, 1.0], [floor, 1.0], "reference")
+    for confidence, accuracy, share in zip(
+        curve.confidence, curve.accuracy, curve.share, strict=True
+    ):
+        n = round(share * evaluation.n_rows)
+        low, high = exact_interval(round(accuracy * n), n)
+        plot.bar(confidence, low, high, "whisker")
+        plot.dot(
+            confidence,
+            accuracy,
+            4.0 + 10.0 * np.sqrt(share),
+            "dot",
+            f"{n} rows, stated {confidence:.0%}, right {accuracy:.0%} ({low:.0%} to {high:.0%})",
+        )
+    return plot.svg()
+
+
+def risk_picture(
+    evaluation: Evaluation, max_error: float, chosen: tuple[float, float] | None
+) -> str:
+    """Error among answered rows against the share answered, with the hand-over point."""
+    classes = np.arange(len(evaluation.classes))
+    curve = risk_coverage_curve(evaluation.truth, evaluation.proba, classes)
+    # The first few answers jump between 0 and 1 and would set the scale.
+    some = curve.coverage >= min(0.02, 5 / evaluation.n_rows)
+    coverage, risk = curve.coverage[some], curve.risk[some]
+    if len(coverage) > _MAX_POINTS:
+        keep = np.unique(np.linspace(0, len(coverage) - 1, _MAX_POINTS).astype(int))
+        coverage, risk = coverage[keep], risk[keep]
+    top = max(float(risk.max()), 1.6 * max_error, 0.02)
+    plot = Plot(
+        (0.0, 1.0),
+        (0.0, 1.08 * top),
+        "share of rows answered",
+        "error among them",
+        "Error among answered rows against the share of rows answered",
+        percent=True,
+    )
+    plot.line([0.0, 1.0], [max_error, max_error], "reference")
+    plot.text(0.01, max_error + 0.025 * top, f"allowed: {100 * max_error:.3g} %", "note")
+    plot.line(coverage.tolist(), risk.tolist(), "curve")
+    if chosen is not None:
+        share, error = chosen
+        plot.dot(share, error, 7.0, "chosen", f"{share:.0%} answered, {error:.1%} of them wrong")
+        # The curve rises to the right, so there is room below it there; near the right edge, left.
+        anchor = "end" if share > 0.6 else "start"
+        words = f"{share:.0%} answered, {error:.1%} wrong"
+        above = 0.07 * top if anchor == "end" else -0.045 * top
+        plot.text(
+            share + (0.02 if anchor == "start" else 0.0),
+            error + above,
+            words,
+            "note strong",
+            anchor,
+        )
+    return plot.svg()
+
+
+def surface_picture(results: dict[str, Any], best_index: int) -> str | None:
+    """The search: best score over other settings, by width and regularisation."""
+    sigma = np.asarray(results["param_sigma"], dtype=np.float64)
+    reg = np.asarray(results["param_reg"], dtype=np.float64)
+    score = np.asarray(results["mean_test_score"], dtype=np.float64)
+    sigmas, column = np.unique(sigma, return_inverse=True)
+    regs, row = np.unique(reg, return_inverse=True)
+    if not np.isfinite(score).any():
+        return None
+    values = np.full((len(regs), len(sigmas)), -np.inf)
+    np.maximum.at(values, (row, column), np.where(np.isfinite(score), score, -np.inf))
+    values[~np.isfinite(values)] = np.nan
+    floor = np.nanquantile(values, _LOWEST_SHADE)
+    # The smallest reg stands at the bottom, as on an axis.
+    shown = np.maximum(values, floor)[::-1]
+    return heat_map(
+        shown,
+        [f"{value:.1e}" for value in regs[::-1]],
+        [f"{value:.3g}" for value in sigmas],
+        "regularisation",
+        "kernel width",
+        "Held-out score over the searched grid",
+        (len(regs) - 1 - int(row[best_index]), int(column[best_index])),
+    )
+
+
+def importance_picture(found: list[Importance], most: int = 15) -> str:
+    """How much worse answers get when a column is shuffled."""
+    shown = found[:most]
+    return bars(
+        [entry.column for entry in shown],
+        [entry.loss for entry in shown],
+        [entry.low for entry in shown],
+        [entry.high for entry in shown],
+        "rise of the log-loss when the column is shuffled",
+        "Permutation importance of columns",
+    )
+
+
+def exact_interval(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Clopper and Pearson's interval of a share.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in exact_interval(9, 10)]
+    [0.555, 0.997]
+    """
+    if n == 0:
+        return 0.0, 1.0
+    tail = (1.0 - level) / 2
+    low = 0.0 if successes == 0 else float(beta_law.ppf(tail, successes, n - successes + 1))
+    high = 1.0 if successes == n else float(beta_law.isf(tail, successes + 1, n - successes))
+    return low, high

@@ -1,0 +1,56 @@
+"""What is wrong with a table, as one sentence for the person who has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+
+class TableError(ValueError):
+    """A table, or a wish about it, that cannot be used: one sentence, with the remedy."""
+
+
+def require(module: str, purpose: str) -> Any:
+    """Import an optional library, or say in a sentence how to get it.
+
+    Examples
+    --------
+    >>> require("json", "An example").dumps([1])
+    '[1]'
+    """
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"{purpose} needs {module.split('.')[0]}, which cannot be imported ({error}): "
+            'run pip install "kinlearn[cli]".'
+        ) from error
+
+
+def quoted(names: Sequence[object], limit: int = 8) -> str:
+    """Names in a row, cut where they become many.
+
+    Examples
+    --------
+    >>> quoted(["a", "b", "c"], limit=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = ", ".join(repr(str(name)) for name in list(names)[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
+def unknown_column(wanted: str, names: Sequence[str], where: str) -> TableError:
+    """The error for a column that is not there, with the nearest name.
+
+    Examples
+    --------
+    >>> print(unknown_column("Outcom", ["age", "outcome"], "data.csv"))
+    data.csv has no column 'Outcom'. Did you mean 'outcome'? It has 'age', 'outcome'.
+    """
+    by_fold = {name.casefold(): name for name in names}
+    near = get_close_matches(wanted.casefold(), list(by_fold), n=1, cutoff=0.6)
+    hint = f" Did you mean {by_fold[near[0]]!r}?" if near else ""
+    return TableError(f"{where} has no column {wanted!r}.{hint} It has {quoted(names)}.")

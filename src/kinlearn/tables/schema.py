@@ -1,0 +1,117 @@
+"""What a model knows of the tables it answers for: columns, kinds, and how cells are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kinlearn.tables.cells import MISSING, CellRules, objects
+from kinlearn.tables.refusals import TableError, require, unknown_column
+
+# A numeric column in which more of a batch than this is no number is another column.
+_MOSTLY_TEXT = 0.5
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """The columns of a training table and their parts.
+
+    Attributes
+    ----------
+    numeric, categorical : list of str
+        Columns to learn from.
+    target : str or None
+        Column of classes.
+    labels : list of str
+        Columns of yes/no labels, in place of a target.
+    task, group : str or None
+        Column that names the task; column whose rows are held out together.
+    missing, decimal
+        As in :class:`kinlearn.tables.cells.CellRules`.
+    """
+
+    numeric: list[str]
+    categorical: list[str]
+    target: str | None = None
+    labels: list[str] = field(default_factory=list)
+    task: str | None = None
+    group: str | None = None
+    missing: list[str] = field(default_factory=lambda: list(MISSING))
+    decimal: str = "."
+
+    @property
+    def rules(self) -> CellRules:
+        return CellRules(tuple(self.missing), self.decimal)
+
+    @property
+    def features(self) -> list[str]:
+        """Columns the pipeline takes, the task first where there is one."""
+        return [*([self.task] if self.task else []), *self.numeric, *self.categorical]
+
+    def check(self, names: list[str], where: str) -> None:
+        """Refuse a table that lacks a column the model needs."""
+        for name in self.features:
+            if name not in names:
+                error = unknown_column(name, names, where)
+                raise TableError(f"The model was trained with column {name!r}. {error}")
+
+    def frame(self, batch: Any, notes: StrayCells | None = None) -> Any:
+        """The features of a batch or table as a ``pandas.DataFrame``.
+
+        Numbers are floats with NaN, categories are texts with NaN, so that the pipeline sees at
+        prediction exactly what it saw in training.
+        """
+        pandas = require("pandas", "Reading a table")
+        rules = self.rules
+        columns: dict[str, Any] = {}
+        for name in self.features:
+            column = batch.column(name)
+            column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+            if name in self.numeric:
+                columns[name], stray = rules.numbers(column)
+                if notes is not None and stray.any():
+                    notes.add(name, rules.texts(column), stray)
+            else:
+                columns[name] = pandas.Series(objects(rules.texts(column)), dtype=object)
+        return pandas.DataFrame(columns)
+
+    def as_facts(self) -> dict[str, Any]:
+        """Plain values, to be stored with a model."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_facts(cls, facts: dict[str, Any]) -> TableSchema:
+        """The schema that :meth:`as_facts` stored."""
+        return cls(**facts)
+
+
+class StrayCells:
+    """Cells of numeric columns that hold no number: counted, and refused where they are many."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.counts: dict[str, int] = {}
+        self.examples: dict[str, str] = {}
+
+    def add(self, name: str, texts: Any, stray: np.ndarray) -> None:
+        """Count the stray cells of a batch."""
+        example = str(texts[int(np.argmax(stray))].as_py())
+        known = len(texts) - texts.null_count
+        if stray.sum() > _MOSTLY_TEXT * known:
+            raise TableError(
+                f"Column {name!r} of {self.where} holds texts such as {example!r}, but the model "
+                "was trained with numbers there. If such texts mean a missing value, leave the "
+                "cells empty."
+            )
+        self.counts[name] = self.counts.get(name, 0) + int(stray.sum())
+        self.examples.setdefault(name, example)
+
+    def sentences(self) -> list[str]:
+        """What to tell the user."""
+        return [
+            f"{count} cells of {name!r} hold no number (such as {self.examples[name]!r}): "
+            "they were answered as missing."
+            for name, count in self.counts.items()
+        ]

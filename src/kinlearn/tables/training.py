@@ -1,0 +1,367 @@
+"""From a table to a fitted pipeline: what is read, what is left out, which classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kinlearn import LSPCCV, MultiLabelLSPCCV, MultiTaskLSPCCV
+from kinlearn.report.evaluation import Evaluation, LabelEvaluation
+from kinlearn.tables.cells import MISSING, CellRules, objects
+from kinlearn.tables.columns import Column, features_of, infer_columns
+from kinlearn.tables.files import TableFile
+from kinlearn.tables.handing import bare_classifier, label_rule, with_hand_over
+from kinlearn.tables.pipeline import make_model, task_names
+from kinlearn.tables.refusals import TableError, unknown_column
+from kinlearn.tables.sample import Sample, fingerprint, read_sample
+from kinlearn.tables.schema import TableSchema
+from kinlearn.tables.targets import read_classes, read_labels
+
+# Rows read when the user names no number: tasks are solved together, in the cube of the rows.
+MAX_ROWS = 100_000
+MAX_TASK_ROWS = 2_500
+MAX_TASKS = 200
+MIN_ROWS = 10
+# Groups are held out one by one up to this many, beyond in so many folds of whole groups.
+MAX_FOLDS = 20
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user asked for.
+
+    Attributes
+    ----------
+    target, labels : str or None, list of str
+        The column of classes, or the columns of yes/no labels.
+    task, group : str or None
+        Columns that name the task, and what must be held out together.
+    numeric, categorical, drop : list of str
+        Kinds of columns decided on.
+    missing, decimal
+        How cells are read; see :class:`kinlearn.tables.cells.CellRules`.
+    max_rows : int or None
+        Largest number of rows to train on.
+    max_error : float
+        Error allowed among answered rows.
+    per_task : bool
+        Whether that holds for every task on its own.
+    seed : int
+        Seed of the sample, of centres and of the bootstrap.
+    """
+
+    target: str | None = None
+    labels: list[str] = field(default_factory=list)
+    task: str | None = None
+    group: str | None = None
+    numeric: list[str] = field(default_factory=list)
+    categorical: list[str] = field(default_factory=list)
+    drop: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=lambda: list(MISSING))
+    decimal: str = "."
+    max_rows: int | None = None
+    max_error: float = 0.05
+    per_task: bool = False
+    seed: int = 0
+
+    @property
+    def rules(self) -> CellRules:
+        return CellRules(tuple(self.missing), self.decimal)
+
+    @property
+    def answers(self) -> list[str]:
+        """The columns to predict."""
+        return [self.target] if self.target else list(self.labels)
+
+    @property
+    def apart(self) -> list[str]:
+        """Columns that are not learnt from."""
+        return [*self.answers, *(name for name in (self.task, self.group) if name)]
+
+    @property
+    def most_rows(self) -> int:
+        return self.max_rows or (MAX_TASK_ROWS if self.task else MAX_ROWS)
+
+
+@dataclass(frozen=True)
+class TrainingTable:
+    """Rows ready to be learnt from.
+
+    Attributes
+    ----------
+    sample : Sample
+        The rows as read.
+    columns : list of Column
+        Every column that could be learnt from, and what it was taken for.
+    schema : TableSchema
+        What the model will ask of other tables.
+    y : ndarray
+        Classes as texts, or labels as floats.
+    groups : ndarray or None
+        What is held out together.
+    n_without_answer : int
+        Rows of the file that were left out for having no target.
+    """
+
+    sample: Sample
+    columns: list[Column]
+    schema: TableSchema
+    y: NDArray
+    groups: NDArray | None
+    n_without_answer: int
+
+    @property
+    def task(self) -> NDArray[np.object_] | None:
+        if self.schema.task is None:
+            return None
+        return objects(self.schema.rules.texts(_column(self.sample.table, self.schema.task)))
+
+
+def read_training_table(file: TableFile, wishes: Wishes) -> TrainingTable:
+    """Read the rows, decide on the columns, and refuse what cannot be learnt from."""
+    check_wishes(file, wishes)
+    rules = wishes.rules
+    without = 0
+
+    def usable(batch: Any) -> NDArray[np.bool_]:
+        nonlocal without
+        known = np.zeros(batch.num_rows, dtype=bool)
+        for name in wishes.answers:
+            texts = rules.texts(batch.column(name))
+            known |= texts.is_valid().to_numpy(zero_copy_only=False)
+        without += int((~known).sum())
+        return known
+
+    sample = read_sample(file, wishes.most_rows, wishes.seed, usable)
+    if sample.table.num_rows == 0:
+        raise TableError(
+            f"No row of {file.path} has a value in {', '.join(map(repr, wishes.answers))}: there "
+            "is nothing to learn from."
+        )
+    table = sample.table
+    y = (
+        read_classes(_column(table, wishes.target), wishes.target, rules)
+        if wishes.target
+        else read_labels({name: _column(table, name) for name in wishes.labels}, rules)
+    )
+    if table.num_rows < MIN_ROWS:
+        raise TableError(
+            f"{file.path} has {table.num_rows} rows with an answer: at least {MIN_ROWS} are needed "
+            "to train on, and hundreds to be sure of the result."
+        )
+    columns = infer_columns(
+        table,
+        rules,
+        numeric=wishes.numeric,
+        categorical=wishes.categorical,
+        drop=wishes.drop,
+        apart=wishes.apart,
+        where=str(file.path),
+    )
+    kinds = features_of(columns)
+    if not any(kinds.values()):
+        raise TableError(
+            f"No column of {file.path} is left to learn from: all were dropped. Use --numeric or "
+            "--categorical to keep one."
+        )
+    schema = TableSchema(
+        numeric=kinds["numeric"],
+        categorical=kinds["categorical"],
+        target=wishes.target,
+        labels=list(wishes.labels),
+        task=wishes.task,
+        group=wishes.group,
+        missing=list(wishes.missing),
+        decimal=wishes.decimal,
+    )
+    groups = None
+    if wishes.group is not None:
+        groups = read_groups(rules.texts(_column(table, wishes.group)))
+        if len(np.unique(groups)) < 2:
+            raise TableError(
+                f"Column {wishes.group!r} holds one group only, so nothing can be held out: choose "
+                "another column for --group, or none."
+            )
+    found = TrainingTable(sample, columns, schema, y, groups, without)
+    if found.task is not None:
+        _check_tasks(found.task, str(wishes.task))
+    return found
+
+
+def check_wishes(file: TableFile, wishes: Wishes) -> None:
+    """Refuse columns that are not there, and combinations that mean nothing."""
+    if bool(wishes.target) == bool(wishes.labels):
+        raise TableError(
+            "Give either --target, the column of classes to predict, or --labels, the yes/no "
+            f"columns to predict together. {file.path} has {', '.join(map(repr, file.names))}."
+        )
+    if wishes.labels and wishes.task:
+        raise TableError(
+            "--labels and --task cannot be used together: a model shares what it learns between "
+            "labels or between tasks. Leave one of them out."
+        )
+    if wishes.per_task and not wishes.task:
+        raise TableError("--per-task needs tasks: name their column with --task.")
+    if not 0.0 < wishes.max_error < 1.0:
+        raise TableError(
+            f"--max-error is a share between 0 and 1, such as 0.05; got {wishes.max_error:g}."
+        )
+    if len(wishes.labels) == 1:
+        raise TableError(
+            f"--labels names one column only, {wishes.labels[0]!r}: use --target for it."
+        )
+    for name in wishes.apart:
+        if name not in file.names:
+            raise unknown_column(name, file.names, str(file.path))
+    twice = {name for name in wishes.apart if wishes.apart.count(name) > 1}
+    if twice:
+        raise TableError(
+            f"Column {min(twice)!r} was given for two parts: target or labels, task and group must "
+            "be different columns."
+        )
+
+
+def read_groups(texts: Any) -> NDArray:
+    """Numbers of the groups; a row of unknown group is a group of its own."""
+    names, member = np.unique(
+        np.array([text or "" for text in texts.to_pylist()], dtype=object), return_inverse=True
+    )
+    unknown = texts.is_null().to_numpy(zero_copy_only=False)
+    member = member.astype(np.int64)
+    member[unknown] = len(names) + np.arange(int(unknown.sum()))
+    return member
+
+
+def _check_tasks(task: NDArray[np.object_], name: str) -> None:
+    count = len({value for value in task.tolist() if isinstance(value, str)})
+    if count < 2:
+        raise TableError(
+            f"Column {name!r} names {count} task: leave --task out, or give a column with several."
+        )
+    if count > MAX_TASKS:
+        raise TableError(
+            f"Column {name!r} names {count} tasks, more than {MAX_TASKS}: is it an id? A column "
+            "whose rows belong together, such as a patient, is a --group."
+        )
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A fitted pipeline and the rows that judge it.
+
+    Attributes
+    ----------
+    model : Pipeline
+        Preprocessing, classifier and hand-over rule.
+    table : TrainingTable
+        What it was trained on.
+    evaluation : Evaluation or LabelEvaluation
+        Its answers for rows it had not seen.
+    """
+
+    model: Any
+    table: TrainingTable
+    evaluation: Evaluation | LabelEvaluation
+
+
+def train(table: TrainingTable, wishes: Wishes, progress: Progress = lambda _: None) -> Trained:
+    """Fit the pipeline that the flags ask for, tuned by its leave-one-out scores."""
+    if table.schema.labels:
+        classifier: Any = MultiLabelLSPCCV(random_state=wishes.seed)
+    elif table.schema.task is not None:
+        classifier = MultiTaskLSPCCV(random_state=wishes.seed)
+    else:
+        classifier = LSPCCV(random_state=wishes.seed)
+    n_rows = len(table.y)
+    progress(f"Tuning and fitting {type(classifier).__name__} on {n_rows} rows")
+    last = with_hand_over(classifier, table.schema, wishes.max_error, wishes.per_task)
+    model = make_model(table.schema, last)
+    X = table.schema.frame(table.sample.table)
+    fit_with: dict[str, Any] = {}
+    groups = folds_of_groups(table.groups, wishes)
+    if groups is not None:
+        fit_with["classifier__groups"] = groups
+    model.fit(X, table.y, **fit_with)
+    return Trained(model, table, held_out_evaluation(model, table))
+
+
+def folds_of_groups(groups: NDArray | None, wishes: Wishes) -> NDArray | None:
+    """Whole groups dealt out to a few folds, where tasks or labels make many groups slow."""
+    if groups is None or (wishes.task is None and not wishes.labels):
+        return groups
+    names, member = np.unique(groups, return_inverse=True)
+    if len(names) <= MAX_FOLDS:
+        return groups
+    fold = np.random.default_rng(wishes.seed).permutation(len(names)) % MAX_FOLDS
+    return fold[member]
+
+
+def held_out_evaluation(model: Any, table: TrainingTable) -> Evaluation | LabelEvaluation:
+    """What the model says of each training row when it is left out."""
+    classifier = bare_classifier(model)
+    proba = classifier.held_out_proba()
+    positions = table.sample.positions
+    origin = describe_holding_out(table)
+    if table.schema.labels:
+        found = LabelEvaluation(
+            table.schema.labels, table.y, proba, positions, origin, table.groups
+        )
+        return found.known()
+    task = None
+    if table.schema.task is not None:
+        names = np.array(task_names(model), dtype=object)
+        task = names[_task_numbers(model, table)]
+    classes = [str(name) for name in classifier.classes_]
+    truth = np.searchsorted(classifier.classes_.astype(str), table.y.astype(str))
+    return Evaluation(classes, truth, proba, positions, origin, task, table.groups).known()
+
+
+def describe_holding_out(table: TrainingTable) -> str:
+    """How rows were kept from the model that answers for them, in words."""
+    if table.groups is None:
+        return "leave-one-out"
+    folded = table.schema.task is not None or table.schema.labels
+    if folded and len(np.unique(table.groups)) > MAX_FOLDS:
+        return f"{MAX_FOLDS} folds of whole groups by {table.schema.group}"
+    return f"leave-one-group-out by {table.schema.group}"
+
+
+def _task_numbers(model: Any, table: TrainingTable) -> NDArray[np.intp]:
+    encoder = model.named_steps["columns"].named_transformers_["task"]
+    column = table.schema.frame(table.sample.table)[[table.schema.task]]
+    return encoder.transform(column)[:, 0].astype(np.intp)
+
+
+def training_facts(file: TableFile, trained: Trained, wishes: Wishes) -> dict[str, Any]:
+    """What is noted in the model file: enough to read other tables and to report again."""
+    table = trained.table
+    facts: dict[str, Any] = {
+        "table": table.schema.as_facts(),
+        "training": {
+            "file": file.path.name,
+            "sha256": fingerprint(file.path),
+            "delimiter": file.delimiter,
+            "encoding": file.encoding,
+            "rows_in_file": table.sample.n_rows_in_file,
+            "rows_without_answer": table.n_without_answer,
+            "rows_used": len(table.y),
+            "wishes": asdict(wishes),
+            "held_out_by": describe_holding_out(table),
+            "columns": [vars(column) for column in table.columns],
+        },
+    }
+    if isinstance(trained.evaluation, LabelEvaluation):
+        found = trained.evaluation
+        rule = label_rule(found.truth, found.proba, wishes.max_error)
+        facts["hand_over"] = {**rule, "labels": list(found.labels)}
+    return facts
+
+
+def _column(table: Any, name: str) -> Any:
+    return table[name].combine_chunks()
