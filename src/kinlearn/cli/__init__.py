@@ -8,6 +8,7 @@ import typer
 
 import kinlearn
 from kinlearn.cli.demo import demo
+from kinlearn.cli.reproduce import reproduce
 
 __all__ = ["app"]
 
@@ -40,3 +41,4 @@ def _options(
 
 
 app.command(epilog="Example: kinlearn demo --out demo-output --seed 1")(demo)
+app.command(epilog="Example: kinlearn reproduce landmine --quick --out reproduction")(reproduce)
