@@ -17,7 +17,7 @@ from kinlearn.reproduce.experiment import Experiment
 
 __all__ = ["NAMES", "get_experiment"]
 
-NAMES = ("landmine",)
+NAMES = ("lspc-toy", "umist", "landmine", "ml-toy")
 
 
 def get_experiment(name: str) -> Experiment:

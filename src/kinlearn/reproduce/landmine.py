@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kinlearn.datasets import load_landmine
 from kinlearn.reproduce import six_page
 from kinlearn.reproduce.experiment import Cell, Experiment, Found, Options, Page
+from kinlearn.reproduce.grids import squared_distances
 from kinlearn.reproduce.our_methods import OURS, run_ours
 from kinlearn.reproduce.published_tasks import LANDMINE_AUC, LANDMINE_SECONDS
 from kinlearn.reproduce.six_methods import (
@@ -21,7 +22,6 @@ from kinlearn.reproduce.six_methods import (
     pooled_auc,
     run_method,
     split_rows,
-    squared_distances,
 )
 
 SIZES, QUICK_SIZES = (20, 25, 30, 35), (20,)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.stats import rankdata
 
+from kinlearn.reproduce.grids import GAMMAS, LAMBDAS, WIDTHS, median_distance
 from kinlearn.solvers.logistic import newton_binary
 
 Array = NDArray[np.float64]
@@ -31,9 +32,6 @@ Index = NDArray[np.intp]
 Criterion = Callable[[Array, Array], float]
 
 METHODS = ("LSPC-MT", "KLR-MT", "LSPC-STI", "KLR-STI", "LSPC-STC", "KLR-STC")
-LAMBDAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-GAMMAS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-WIDTHS = (1 / 2, 2 / 3, 5 / 6, 1.0, 4 / 3, 5 / 3)
 N_FOLDS = 5
 # γ = 0 leaves the tasks' own parts without any penalty, so that the solution is not unique (LSPC)
 # or lies at infinity (KLR): this small value stands for it.
@@ -205,13 +203,6 @@ def grid(multi_task: bool) -> list[tuple[float, float]]:
     return [(lambda_, gamma) for lambda_ in LAMBDAS for gamma in reversed(GAMMAS)]
 
 
-def median_distance(squared: Array) -> float:
-    """Return the median distance between all pairs; 1 where there is none above 0."""
-    pairs = squared[np.triu_indices(len(squared), 1)]
-    median = float(np.sqrt(np.median(pairs))) if pairs.size else 0.0
-    return median if median > 0 else 1.0
-
-
 def _path(
     loss: str,
     problem: TaskProblem,
@@ -274,13 +265,6 @@ def split_rows(cells: Index, n_train: int, rng: np.random.Generator) -> tuple[In
         [rng.permutation(np.flatnonzero(cells == cell))[:n_train] for cell in np.unique(cells)]
     )
     return train, np.setdiff1d(np.arange(cells.size), train)
-
-
-def squared_distances(X: Array, rows: Index, columns: Index) -> Array:
-    """Return squared Euclidean distances between rows of X."""
-    norms = np.einsum("ij,ij->i", X, X)
-    squared = norms[rows, None] + norms[columns] - 2.0 * X[rows] @ X[columns].T
-    return np.maximum(squared, 0.0)
 
 
 def by_task(task: Index) -> Iterator[tuple[int, Any]]:
