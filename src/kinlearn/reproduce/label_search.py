@@ -92,7 +92,7 @@ def run_label_method(
     difference, total, chosen = np.empty((len(test), T)), np.empty((len(test), T)), []
     for labels in groups:
         values = criterion(truth[:, labels], predicted[..., labels])
-        w, i, j = np.unravel_index(int(np.argmax(values)), values.shape)
+        w, i, j = map(int, np.unravel_index(int(np.argmax(values)), values.shape))
         width, lambda_, gamma = WIDTHS[w], LAMBDAS[i], gammas[j]
         K, K_test = kernel(train, width * median), kernel(test, width * median)
         of = Y[:, labels]

@@ -20,7 +20,7 @@ OURS = {
 
 
 def run_ours(
-    name: str, X: Array, y: Array, task: Array, X_test: Array, task_test: Array
+    name: str, X: Array, y: NDArray, task: NDArray, X_test: Array, task_test: NDArray
 ) -> tuple[Array, float]:
     """Scores of the test rows and processor seconds of ``fit``."""
     model: Any = OURS[name]()

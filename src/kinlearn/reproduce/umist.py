@@ -103,9 +103,10 @@ def _mean_accuracy(signs: NDArray, task: Index, scores: NDArray[np.float64]) -> 
 
 def measure(protocol: str, method: str, n: int, seed: int, options: Options) -> dict[str, Any]:
     """One method on one split."""
-    data = _data(options.data_home)
+    home: Any = options.data_home
+    data = _data(home)
     train, test, task, label = draw_split(data.target, options.pairs or PAIRS, n, seed)
-    signs = 2.0 * label - 1.0
+    signs = np.where(label == 1, 1.0, -1.0)
     if protocol == "paper":
         problem = TaskProblem(
             squared_distances(data.data, train, train),
