@@ -25,7 +25,8 @@ from scipy.linalg import lapack
 from scipy.stats import rankdata
 
 from kinlearn.reproduce.grids import GAMMAS, LAMBDAS, WIDTHS, median_distance
-from kinlearn.solvers.logistic import newton_binary
+from kinlearn.solvers.logistic_loss import LogisticLoss
+from kinlearn.solvers.logistic_newton import newton_dual
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -235,14 +236,16 @@ def _solver(loss: str, y: Array) -> Callable[[Array, float], Array]:
     if loss == "LSPC":
         return lambda gram, reg: _least_squares(gram, y, reg)
     start: Array | None = None
-    z, weights = (y + 1) / 2, np.ones(y.size)
+    targets = np.column_stack([y < 0, y > 0]).astype(np.float64)
+    loss_of = LogisticLoss.of(targets, np.full(y.size, 1.0 / y.size))
 
     def logistic(gram: Array, reg: float) -> Array:
         nonlocal start
-        found = newton_binary(gram / reg, z, weights, reg, NEWTON_TOLERANCE, 50, start)
-        v = found.v.ravel()
-        start = v
-        return v / reg
+        # slopes v = reg·a are of one order whatever the reg: a good start for the next point
+        before = None if start is None else start / reg
+        found = newton_dual(gram, loss_of, reg, NEWTON_TOLERANCE, 50, before)
+        start = reg * found.coef
+        return found.coef[:, 0]
 
     return logistic
 
