@@ -17,7 +17,7 @@ from kinlearn.reproduce.experiment import Experiment
 
 __all__ = ["NAMES", "get_experiment"]
 
-NAMES = ("lspc-toy", "voc", "freesound-hmm", "umist", "landmine", "ml-toy")
+NAMES = ("lspc-toy", "voc", "freesound-hmm", "umist", "landmine", "ml-toy", "freesound-tags")
 
 
 def get_experiment(name: str) -> Experiment:

@@ -31,29 +31,29 @@ The first 17 of the 29 fields (15 foliated, 2 of bare earth), the labels of fiel
 reversed; n random samples of each field for training, all others for testing. The figure is the
 mean over the fields of each field's AUC.
 
-By the paper's rules: λ ∈ {0.01, 0.03, 0.1, 0.3, 1, 3}, γ ∈ {0, 0.01, 0.03, 0.1, 0.3, 1, 3},
-σ ∈ {½, ⅔, ⅚, 1, 4/3, 5/3} × the median distance, kernel exp(-d²/σ²), chosen by 5-fold
+By the paper's rules: λ ∈ {0.01, 0.03, 0.1, 0.3, 1, 3}, γ ∈ {0, 0.01, 0.03, 0.1, 0.3, 1, 3}, σ ∈
+{½, ⅔, ⅚, 1, 4/3, 5/3} × the median distance, kernel exp(-d²/σ²), chosen by 5-fold
 cross-validation for the AUC of the held-out scores of all fields together. What the paper leaves
 open, and what is done here: the score that the AUC ranks is q(+1|x) - q(-1|x), not rounded (for
 KLR, the logit); folds are drawn so that every class of every field is spread evenly over them;
 every fold is refitted with its own rows as centres; fields on their own (STI) have a median
-distance of their own each but choose one point of the grid together, which is what one AUC over all fields
-means; γ = 0 (no penalty on the fields' own parts) is computed as 1e-6; features are used as they
-come; of equal points the first is taken. Our KLR takes Newton steps in the dual, each started from
-the neighbouring γ.
+distance of their own each but choose one point of the grid together, which is what one AUC over
+all fields means; γ = 0 (no penalty on the fields' own parts) is computed as 1e-6; features are
+used as they come; of equal points the first is taken. Our KLR takes Newton steps in the dual,
+each started from the neighbouring γ.
 
-By kinlearn's defaults: `MultiTaskLSPCCV()`, `IndependentTasks(LSPCCV())`,
-`PooledTasks(LSPCCV())` and their KLR counterparts, on the same splits.
+By kinlearn's defaults: `MultiTaskLSPCCV()`, `IndependentTasks(LSPCCV())`, `PooledTasks(LSPCCV())`
+and their KLR counterparts, on the same splits.
 """
 
 REASONS = """
 Absolute AUC values agree with the paper's within the spread of ten runs, except that fields on
-their own do better here than in the paper. The paper does not say how a field without a single mine among
-its samples is scored (about three fields in ten at 20 samples): here its score still falls where
-harmless samples lie dense, and that ranks better than chance.
+their own do better here than in the paper. The paper does not say how a field without a single
+mine among its samples is scored (about three fields in ten at 20 samples): here its score still
+falls where harmless samples lie dense, and that ranks better than chance.
 
-The ratio of times is a property of the two programmes as much as of the methods: the paper's KLR is
-a quasi-Newton method that took minutes to hours, ours takes a few Newton steps.
+The ratio of times is a property of the two programmes as much as of the methods: the paper's KLR
+is a quasi-Newton method that took minutes to hours, ours takes a few Newton steps.
 """
 
 

@@ -24,11 +24,11 @@ OURS = "LSPCCV (defaults)"
 AT = np.linspace(-6.0, 6.0, 241)
 
 SETTING = """
-p(x|y=1) = N(0, 1), p(x|y=2) = ½ N(-2, 1) + ½ N(2, 1); 250 samples of each class for training and 250
-for testing. By the paper's rules σ and λ are chosen by 2-fold cross-validation; the grids and the
-criterion are not stated: here those of the MT-LSPC paper (λ from 0.01 to 3, σ from ½ to 5/3 of the
-median distance) and the squared error, which is what LSPC minimises. All three rules share the
-chosen point: they differ only in what is made of its parameters. kinlearn's default is
+p(x|y=1) = N(0, 1), p(x|y=2) = ½ N(-2, 1) + ½ N(2, 1); 250 samples of each class for training and
+250 for testing. By the paper's rules σ and λ are chosen by 2-fold cross-validation; the grids and
+the criterion are not stated: here those of the MT-LSPC paper (λ from 0.01 to 3, σ from ½ to 5/3
+of the median distance) and the squared error, which is what LSPC minimises. All three rules share
+the chosen point: they differ only in what is made of its parameters. kinlearn's default is
 `LSPCCV()`, calibrated.
 
 The paper shows one draw; here there are {repeats}. "Error" is the mean distance of the estimated
@@ -38,8 +38,8 @@ count as much as the middle.
 
 REASONS = """
 The paper's figure is one draw without figures in numbers, so what can be compared is its message:
-most of the parameters of a good fit are negative somewhere, rounding them up bends the whole curve,
-rounding outputs only where they are negative does not.
+most of the parameters of a good fit are negative somewhere, rounding them up bends the whole
+curve, rounding outputs only where they are negative does not.
 """
 
 

@@ -26,26 +26,27 @@ SOLVERS = {"naive": "direct", "conjugate gradients": "cg", "eigendecompositions"
 OURS = ("LSPCCV per label", "MultiLabelLSPCCV")
 
 SETTING = f"""
-D = {N_FEATURES}, {N_TRAIN} training and {N_TEST} test rows, T labels cut by lines that rotate in the
-plane of the first two features. The paper's figure gives no numbers and does not list its T: here
-T = {", ".join(map(str, SIZES))}. σ, λ and γ are chosen by 5-fold cross-validation for the share of
-right (row, label) pairs; their grids are not stated, so those of the MT-LSPC paper are taken (λ from
-0.01 to 3, γ from 0 to 3, σ from ½ to 5/3 of the median distance, Gaussian kernel). Plain LSPC
-chooses (σ, λ) for each label by itself. The Laplacian's weight is γ/T², as the paper's objective
-has it (its matrix H prints γ/T).
+D = {N_FEATURES}, {N_TRAIN} training and {N_TEST} test rows, T labels cut by lines that rotate in
+the plane of the first two features. The paper's figure gives no numbers and does not list its T:
+here T = {", ".join(map(str, SIZES))}. σ, λ and γ are chosen by 5-fold cross-validation for the
+share of right (row, label) pairs; their grids are not stated, so those of the MT-LSPC paper are
+taken (λ from 0.01 to 3, γ from 0 to 3, σ from ½ to 5/3 of the median distance, Gaussian kernel).
+Plain LSPC chooses (σ, λ) for each label by itself. The Laplacian's weight is γ/T², as the paper's
+objective has it (its matrix H prints γ/T).
 
 By kinlearn's defaults: `MultiLabelLSPCCV()`, and `LSPCCV()` for each label.
 
-Time: one solution at σ = median, λ = γ = 0.1, by one dense system of nT unknowns (the paper's naive
-way), by conjugate gradients (the paper's proposal) and by the two eigendecompositions that kinlearn
-uses; median of {TIME_REPEATS} runs, conjugate gradients to a relative residual of 1e-6.
+Time: one solution at σ = median, λ = γ = 0.1, by one dense system of nT unknowns (the paper's
+naive way), by conjugate gradients (the paper's proposal) and by the two eigendecompositions that
+kinlearn uses; median of {TIME_REPEATS} runs, conjugate gradients to a relative residual of 1e-6.
 """
 
 REASONS = """
 The paper's graph cannot be read to the digit, so its message is compared: labels learnt together
-gain more the more labels there are. How large the gain is depends on the grids, which the paper does
-not state: with λ ≥ 0.01, plain LSPC is over-regularised, and sharing, which lets λ be small, makes up
-for that too. With kinlearn's wider grids the plain classifier is better, and less is left to gain.
+gain more the more labels there are. How large the gain is depends on the grids, which the paper
+does not state: with λ ≥ 0.01, plain LSPC is over-regularised, and sharing, which lets λ be small,
+makes up for that too. With kinlearn's wider grids the plain classifier is better, and less is
+left to gain.
 """
 
 

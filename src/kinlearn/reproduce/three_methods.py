@@ -114,8 +114,8 @@ def run_three(
                 model = KernelLogisticRegression(
                     kernel="precomputed", reg=lambda_ / n, n_centers=None
                 )
-                scores = model.fit(K, Z[:, t]).decision_function(K_test)
-                auc["KLR"][t] = label_aucs(Z_test[:, [t]], scores[:, None])[0]
+                logits = np.asarray(model.fit(K, Z[:, t]).decision_function(K_test))
+                auc["KLR"][t] = label_aucs(Z_test[:, [t]], logits[:, None])[0]
     K, _ = kernels(train, test[:1], median, correct)
     seconds = training_seconds(K, Z[:, 0])
     return ThreeOutcomes(auc, seconds)

@@ -33,26 +33,27 @@ Pairs = tuple[tuple[int, int], ...]
 SETTING = """
 The paper makes four tasks, a man against a woman each, and names no subjects; the database has no
 labels of gender. Here the four tasks are pairs of people of whom the first wears glasses and the
-second does not: {pairs} (`--pairs` changes them). The images are the same 575, at a quarter of the
-height and width (28 × 23 pixels instead of 112 × 92), as raw grey values, without exact copies
-(subject 2 has ten). "Samples per task" is read as samples of each class of each task; the rest is
-for testing, as many of one class as of the other. The figure is the mean over the tasks of the share
-of right answers.
+second does not: {pairs} (`--pairs` changes them). The images are the same 575, at a quarter of
+the height and width (28 × 23 pixels instead of 112 × 92), as raw grey values, without exact
+copies (subject 2 has ten). "Samples per task" is read as samples of each class of each task; the
+rest is for testing, as many of one class as of the other. The figure is the mean over the tasks
+of the share of right answers.
 
-By the paper's rules: λ ∈ {{0.01, 0.03, 0.1, 0.3, 1, 3}}, γ ∈ {{0, 0.01, 0.03, 0.1, 0.3, 1, 3}},
-σ ∈ {{½, ⅔, ⅚, 1, 4/3, 5/3}} × the median distance, kernel exp(-d²/σ²), chosen by 5-fold
-cross-validation for the share of right answers; tasks on their own (STI) choose for themselves. γ = 0
-is computed as 1e-6. Many points of the grid are equally right on so few images: the first of them is
-taken (widths from narrow to wide; inside, λ from small to large and γ from large to small with many
-tasks, λ from large to small with one).
+By the paper's rules: λ ∈ {{0.01, 0.03, 0.1, 0.3, 1, 3}}, γ ∈ {{0, 0.01, 0.03, 0.1, 0.3, 1, 3}}, σ
+∈ {{½, ⅔, ⅚, 1, 4/3, 5/3}} × the median distance, kernel exp(-d²/σ²), chosen by 5-fold
+cross-validation for the share of right answers; tasks on their own (STI) choose for themselves. γ
+= 0 is computed as 1e-6. Many points of the grid are equally right on so few images: the first of
+them is taken (widths from narrow to wide; inside, λ from small to large and γ from large to small
+with many tasks, λ from large to small with one).
 
 By kinlearn's defaults: `MultiTaskLSPCCV()`, `IndependentTasks(LSPCCV())`, `PooledTasks(LSPCCV())`
 and their KLR counterparts, on the same splits.
 """
 
 REASONS = """
-The tasks are other ones than the paper's, on smaller images, so that only the order of the methods
-can be compared. Times: the paper's KLR is a quasi-Newton method, ours takes a few Newton steps.
+The tasks are other ones than the paper's, on smaller images, so that only the order of the
+methods can be compared. Times: the paper's KLR is a quasi-Newton method, ours takes a few Newton
+steps.
 """
 
 

@@ -25,24 +25,24 @@ N_LABELS, N_TRAIN, QUICK_TRAIN = 20, 1000, 300
 OURS = "kinlearn's defaults"
 
 SETTING = """
-VOC 2010 is replaced by two sets of visual words: corel5k (5000 images, 499 words that are there or
-not, the 20 most frequent labels as 20 binary tasks) and Office-Caltech10 (2533 images in 4
-collections taken as one, counts of 800 SURF words, 10 kinds of objects, one against the rest). As in
-the paper {n} random images are for training and the rest for testing, σ and λ are chosen by 2-fold
-cross-validation, and the figure is the AUC. The paper does not state its grids and criterion: here
-those of the MT-LSPC paper (λ from 0.01 to 3, σ from ½ to 5/3 of the median distance) and the AUC.
-LSPC-new ranks by Eq. 6, with negative outputs rounded up; KLR's λ weighs against the sum of the
-losses. The training time is that of one label at σ = median, λ = 0.1, after tuning; our KLR takes
-Newton steps. kinlearn's defaults are `MultiLabelLSPCCV()` for the labels of corel5k and `LSPCCV()`
-for the kinds of Office-Caltech10, which choose by squared error.
+VOC 2010 is replaced by two sets of visual words: corel5k (5000 images, 499 words that are there
+or not, the 20 most frequent labels as 20 binary tasks) and Office-Caltech10 (2533 images in 4
+collections taken as one, counts of 800 SURF words, 10 kinds of objects, one against the rest). As
+in the paper {n} random images are for training and the rest for testing, σ and λ are chosen by
+2-fold cross-validation, and the figure is the AUC. The paper does not state its grids and
+criterion: here those of the MT-LSPC paper (λ from 0.01 to 3, σ from ½ to 5/3 of the median
+distance) and the AUC. LSPC-new ranks by Eq. 6, with negative outputs rounded up; KLR's λ weighs
+against the sum of the losses. The training time is that of one label at σ = median, λ = 0.1,
+after tuning; our KLR takes Newton steps. kinlearn's defaults are `MultiLabelLSPCCV()` for the
+labels of corel5k and `LSPCCV()` for the kinds of Office-Caltech10, which choose by squared error.
 """
 
 REASONS = """
-The sets are not the paper's, so that only the order of the methods and the size of the gaps can be
-compared. How much rounding parameters costs depends on how many of them are negative, which depends
-on the data: counts of frequent words, as in VOC, give wide kernels with many negative parameters;
-the sparse words of corel5k fewer. The ratio of training times is a property of the two programmes as
-much as of the methods: the paper's KLR is a quasi-Newton method.
+The sets are not the paper's, so that only the order of the methods and the size of the gaps can
+be compared. How much rounding parameters costs depends on how many of them are negative, which
+depends on the data: counts of frequent words, as in VOC, give wide kernels with many negative
+parameters; the sparse words of corel5k fewer. The ratio of training times is a property of the
+two programmes as much as of the methods: the paper's KLR is a quasi-Newton method.
 """
 
 
@@ -115,7 +115,8 @@ def page(found: Found, options: Options, out: Path) -> Page:
     pictures: dict[str, tuple[three_page.Figures, list[str]]] = {}
     summary: dict[str, Any] = {}
     for name in SETS:
-        labels = _data(name, options.data_home)[2]
+        home: Any = options.data_home
+        labels = _data(name, home)[2]
         figures: three_page.Figures = {}
         for protocol in options.protocols:
             values = [found[f"{protocol}/{name}/{seed}"] for seed in range(options.repeats)]
