@@ -17,7 +17,16 @@ from kinlearn.reproduce.experiment import Experiment
 
 __all__ = ["NAMES", "get_experiment"]
 
-NAMES = ("lspc-toy", "voc", "freesound-hmm", "umist", "landmine", "ml-toy", "freesound-tags")
+NAMES = (
+    "lspc-toy",
+    "voc",
+    "freesound-hmm",
+    "umist",
+    "landmine",
+    "ml-toy",
+    "freesound-tags",
+    "faces",
+)
 
 
 def get_experiment(name: str) -> Experiment:

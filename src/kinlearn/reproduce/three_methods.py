@@ -5,9 +5,9 @@
     LSPC'      α_1ᵀφ / Σ_y α_yᵀφ                                        (Eq. 5)
     LSPC-new   max(0, α_1ᵀφ) / Σ_y max(0, α_yᵀφ), ½ where both are 0    (Eq. 6)
 
-σ and λ are chosen for every label and method by cross-validation for the AUC. KLR's λ weighs against
-the sum of the losses, as is usual there, so that its reg is λ/n: against their mean, these λ leave
-nothing of a rare label.
+σ and λ are chosen for every label and method by cross-validation for the AUC. KLR's λ weighs
+against the sum of the losses, as is usual there, so that its reg is λ/n: against their mean, these
+λ leave nothing of a rare label.
 """
 
 from __future__ import annotations

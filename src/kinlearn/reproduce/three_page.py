@@ -45,8 +45,8 @@ def order_findings(figures: Figures, seconds: dict[str, float], where: str) -> l
         Finding(
             f"LSPC-new has a higher mean AUC than LSPC, {where}",
             p_greater(new, old) < LEVEL,
-            f"{new.mean():.1f} ± {_std(new):.1f} against {old.mean():.1f} ± {_std(old):.1f}; higher "
-            f"for {wins} of {figures['LSPC'].shape[1]} labels",
+            f"{new.mean():.1f} ± {_std(new):.1f} against {old.mean():.1f} ± {_std(old):.1f}; "
+            f"higher for {wins} of {figures['LSPC'].shape[1]} labels",
         ),
         Finding(
             f"LSPC is better than chance, {where}",
