@@ -212,7 +212,7 @@ def draw(figures: dict[str, SixMethods], path: Path, what: str, x_label: str) ->
         row[1].set(xlabel=x_label, ylabel="Processor seconds", yscale="log", title=f"{title}: time")
         row[0].set_xticks(sizes)
         row[1].set_xticks(sizes)
-        row[0].legend(frameon=False, fontsize=8, ncols=2)
+        row[1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.savefig(path, dpi=120)
     close(figure)
     return path

@@ -46,8 +46,8 @@ cross-validation for the share of right answers; tasks on their own (STI) choose
 them is taken (widths from narrow to wide; inside, λ from small to large and γ from large to small
 with many tasks, λ from large to small with one).
 
-By kinlearn's defaults: `MultiTaskLSPCCV()`, `IndependentTasks(LSPCCV())`, `PooledTasks(LSPCCV())`
-and their KLR counterparts, on the same splits.
+By kinlearn's defaults: `MultiTaskLSPCCV()`, `IndependentTasks(LSPCCV())`,
+`PooledTasks(LSPCCV())`, on the same splits.
 """
 
 REASONS = """
