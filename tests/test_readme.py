@@ -8,6 +8,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [
     "README.md",
+    "docs/klr.md",
     "docs/multitask.md",
     "docs/multilabel.md",
     "docs/mtda.md",

@@ -383,6 +383,111 @@ def test_landmine_on_generated_fields(tmp_path):
     assert (tmp_path / "landmine.png").exists()
 
 
+def fake_cells(experiment, options, value):
+    """Made-up figures under the keys that the experiment plans."""
+    rng = np.random.default_rng(0)
+    return {cell.key: value(cell.key, rng) for cell in experiment.cells(options)}
+
+
+def check_page(experiment, options, found, folder):
+    page = experiment.page(found, options, folder)
+    json.dumps(page.summary)
+    text = "\n".join(text for _, text in page.sections)
+    for name in re.findall(r"!\[.*?\]\((.*?)\)", text):
+        assert (folder / name).stat().st_size > 1000
+    assert not re.search(r"\{[a-z_]+\}", page.setting)  # every name was filled in
+    assert "nan" not in text
+    return page, text
+
+
+def test_umist_page(tmp_path):
+    experiment = get_experiment("umist")
+    options = experiment.options(seeds=3, pairs=((1, 2), (3, 4)))
+    found = fake_cells(
+        experiment, options, lambda key, rng: {"quality": rng.random(), "seconds": rng.random()}
+    )
+    page, text = check_page(experiment, options, found, tmp_path)
+    assert "1–2, 3–4" in page.setting
+    assert "0.763 – 1.000" in text  # published
+    values = [found[f"paper/3/LSPC-MT/{seed}"]["quality"] for seed in range(3)]
+    assert f"{min(values):.3f} – {max(values):.3f}" in text
+
+
+def test_ml_toy_page(tmp_path):
+    experiment = get_experiment("ml-toy")
+    options = experiment.options(seeds=3)
+    names = ("LSPC", "ML-LSPC", "LSPCCV per label", "MultiLabelLSPCCV")
+    solvers = ("naive", "conjugate gradients", "eigendecompositions")
+
+    def value(key, rng):
+        chosen = solvers if key.startswith("time") else names
+        return {name: 0.1 + rng.random() / 100 for name in chosen}
+
+    page, text = check_page(experiment, options, fake_cells(experiment, options, value), tmp_path)
+    assert "| 20 " in text
+    assert len(page.findings) == 4
+
+
+def test_tags_page(tmp_path):
+    from kinlearn.reproduce.freesound_tags import OURS, figures_of
+
+    experiment = get_experiment("freesound-tags")
+    options = experiment.options(seeds=2)
+
+    def value(key, rng):
+        truth, proba = rng.random((30, 4)) < 0.4, rng.random((30, 4))
+        names = labels.METHODS if key.startswith("paper") else OURS
+        return {name: figures_of(truth, proba, proba > 0.5) for name in names}
+
+    page, _ = check_page(experiment, options, fake_cells(experiment, options, value), tmp_path)
+    assert len(page.findings) == 4
+    truth = np.array([[True, False], [False, True]])
+    perfect = figures_of(truth, truth.astype(float), truth)
+    assert perfect["f"] == perfect["best_f"] == 1.0
+    assert set(perfect["curve"]) == {1.0}
+
+
+def test_faces_page(tmp_path):
+    experiment = get_experiment("faces")
+    options = experiment.options(seeds=3)
+
+    def value(key, rng):
+        if key.startswith("path"):
+            return [0.5, 0.9, 0.8] if "table1" in key else [0.5, 0.9, 0.95]
+        return rng.random(3).tolist()
+
+    page, text = check_page(experiment, options, fake_cells(experiment, options, value), tmp_path)
+    assert "| *paper: MTDA* " in text
+    assert "44.6" in text  # published, AR, p = 2
+    rises = next(f for f in page.findings if "Theorem 2" in f.claim)
+    assert not rises.holds
+    assert "with drops" in rises.figures
+
+
+@pytest.mark.parametrize("name", ["voc", "freesound-hmm"])
+def test_pages_of_three_methods(name, tmp_path, monkeypatch):
+    from sklearn.utils import Bunch
+
+    from kinlearn.reproduce import freesound_hmm, voc
+
+    kinds = np.array(["dog", "rain"])
+    monkeypatch.setattr(voc, "_data", lambda *_: (None, None, kinds.tolist()))
+    monkeypatch.setattr(freesound_hmm, "load_esc50", lambda *_, **__: Bunch(category=kinds))
+    experiment = get_experiment(name)
+    options = experiment.options(seeds=3)
+
+    def value(key, rng):
+        names = three.METHODS if key.startswith("paper") else ("kinlearn's defaults",)
+        aucs = {method: (50 + 40 * rng.random(2)).tolist() for method in names}
+        return {"auc": aucs, "seconds": dict.fromkeys(names, 0.1)}
+
+    page, text = check_page(experiment, options, fake_cells(experiment, options, value), tmp_path)
+    assert "| dog " in text
+    assert ("64.4" if name == "freesound-hmm" else "82.6 (1.0)") in text  # published
+    claims = [finding.claim for finding in page.findings]
+    assert any("higher mean AUC than LSPC," in claim for claim in claims)
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "docs/reproduction").glob("*.md")), ids=str)
 def test_committed_pages_have_their_pictures(path):
     for name in re.findall(r"!\[.*?\]\((.*?)\)", path.read_text()):
