@@ -208,7 +208,8 @@ def draw(figures: dict[str, dict[str, dict[str, NDArray]]], path: Path) -> Path:
         for method, values in methods.items():
             label = f"{method} (F {values['f'].mean():.2f})"
             style = "-" if "ML" in method else "--"
-            ax.plot(RECALLS, values["curve"].mean(axis=0), style, label=label)
+            # at recall 0 a curve is 1 by definition, which says nothing
+            ax.plot(RECALLS[1:], values["curve"].mean(axis=0)[1:], style, label=label)
         ax.set(xlabel="Recall", ylabel="Precision", title=name, ylim=(0, 1.02))
         ax.legend(frameon=False, fontsize=8)
     figure.savefig(path, dpi=120)

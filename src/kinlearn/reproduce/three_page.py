@@ -87,10 +87,9 @@ def draw(figures: dict[str, tuple[Figures, list[str]]], path: Path) -> Path:
                 markersize=4,
                 label=method,
             )
-        ax.axvline(50.0, color="black", linewidth=0.8, linestyle=":")
         ax.set_yticks(places, [labels[i] for i in order])
         ax.set(xlabel="AUC (%)", title=name)
-    axes[0, 0].legend(frameon=False, fontsize=8, loc="lower right")
+    axes[0, -1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.savefig(path, dpi=120)
     close(figure)
     return path
