@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from _data import _file
+from kinlearn.datasets import load_landmine, load_office_caltech, load_vowel
 
 
 class Tasks(NamedTuple):
@@ -19,35 +19,21 @@ class Tasks(NamedTuple):
 
 def landmine(n_tasks: int = 17, reversed_tasks: tuple[int, ...] = (15, 16)) -> Tasks:
     """Seventeen minefields of mt-lspc, section 4.2: the last two with their labels reversed."""
-    from scipy.io import loadmat
-
-    stored = loadmat(_file("landmine", "LandmineData.mat"))
-    features = [np.asarray(part, dtype=np.float64) for part in stored["feature"].ravel()[:n_tasks]]
-    labels = [np.asarray(part).ravel().astype(int) for part in stored["label"].ravel()[:n_tasks]]
-    for t in reversed_tasks:
-        labels[t] = 1 - labels[t]
-    return Tasks(np.vstack(features), np.concatenate(labels), _ids(labels))
+    found = load_landmine(n_tasks=n_tasks, reversed_tasks=reversed_tasks)
+    return Tasks(found.data, found.target, found.task)
 
 
 def vowel() -> Tasks:
     """Eleven vowels by fifteen speakers."""
-    with np.load(_file("single_task", "vowel.npz")) as stored:
-        X, y = stored["X"], stored["y"]
-    # The first columns are the part, the speaker and the speaker's sex.
-    return Tasks(X[:, 3:] / X[:, 3:].std(axis=0), y.astype(int), X[:, 1].astype(int))
+    found = load_vowel()
+    return Tasks(found.data / found.data.std(axis=0), found.target, found.task)
 
 
 def office() -> Tasks:
     """Ten objects photographed in four ways: square roots of the shares of 800 visual words."""
-    from scipy.io import loadmat
-
-    features, labels = [], []
-    for name in ("amazon", "Caltech10", "dslr", "webcam"):
-        stored = loadmat(_file("office_caltech10", f"{name}_SURF_L10.mat"))
-        counts = stored["fts"].astype(np.float64)
-        features.append(np.sqrt(counts / counts.sum(axis=1, keepdims=True)))
-        labels.append(stored["labels"].ravel().astype(int))
-    return Tasks(np.vstack(features), np.concatenate(labels), _ids(labels))
+    found = load_office_caltech()
+    shares = found.data / found.data.sum(axis=1, keepdims=True)
+    return Tasks(np.sqrt(shares), found.target, np.unique(found.task, return_inverse=True)[1])
 
 
 def draw(data: Tasks, n_train: int, seed: int, by_class: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -58,7 +44,3 @@ def draw(data: Tasks, n_train: int, seed: int, by_class: bool) -> tuple[np.ndarr
         [rng.permutation(np.flatnonzero(cells == cell))[:n_train] for cell in np.unique(cells)]
     )
     return train, np.setdiff1d(np.arange(len(data.y)), train)
-
-
-def _ids(parts: list[np.ndarray]) -> np.ndarray:
-    return np.repeat(np.arange(len(parts)), [len(part) for part in parts])

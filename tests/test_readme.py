@@ -15,6 +15,7 @@ PAGES = [
     "docs/mtda.md",
     "docs/multilabel.md",
     "docs/multitask.md",
+    "docs/reproduction/README.md",
     "docs/streaming.md",
     "docs/tables.md",
 ]

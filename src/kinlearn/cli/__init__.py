@@ -12,6 +12,7 @@ from kinlearn.cli.example import example
 from kinlearn.cli.info import info
 from kinlearn.cli.predict import predict
 from kinlearn.cli.report import report
+from kinlearn.cli.reproduce import reproduce
 from kinlearn.cli.train import train
 
 __all__ = ["app"]
@@ -53,3 +54,4 @@ app.command(
 app.command(epilog="Example: kinlearn predict model.kin new.csv --out scored.csv")(predict)
 app.command(epilog="Example: kinlearn report model.kin clinic.csv --out report.html")(report)
 app.command(epilog="Example: kinlearn info model.kin")(info)
+app.command(epilog="Example: kinlearn reproduce landmine --quick --out reproduction")(reproduce)

@@ -16,6 +16,8 @@ def refusing() -> Iterator[None]:
     except FileExistsError as error:
         _refuse(f"{error.filename} is a file, not a folder: give another one.")
     except OSError as error:
+        if error.filename is None:  # it says by itself what is wrong, as loaders do
+            _refuse(str(error))
         _refuse(f"{error.filename} cannot be used ({error.strerror}): give another one.")
     except (ImportError, ValueError) as error:
         _refuse(str(error))

@@ -1,0 +1,46 @@
+"""Results of loaders: scikit-learn's Bunch, with data frames where asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy import sparse
+from sklearn.utils import Bunch
+
+
+def bunch(*, as_frame: bool = False, return_X_y: bool = False, **parts: Any) -> Any:
+    """Return the parts as a Bunch, or ``(data, target)``; as pandas objects if asked.
+
+    ``frame`` holds the features, the target and, where rows belong to tasks, their task.
+    """
+    result = Bunch(**parts)
+    if as_frame:
+        _to_frames(result)
+    if return_X_y:
+        return result.data, result.target
+    return result
+
+
+def _to_frames(result: Bunch) -> None:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            f"as_frame=True needs pandas, which cannot be imported ({error}): "
+            "run pip install pandas."
+        ) from error
+    columns = [str(name) for name in result.feature_names]
+    if sparse.issparse(result.data):
+        result.data = pd.DataFrame.sparse.from_spmatrix(result.data, columns=columns)
+    else:
+        result.data = pd.DataFrame(result.data, columns=columns)
+    if result.target.ndim == 2:
+        result.target = pd.DataFrame(result.target, columns=[str(n) for n in result.label_names])
+        frames = [result.data, result.target.add_prefix("label: ")]
+    else:
+        result.target = pd.Series(result.target, name="target")
+        frames = [result.data, result.target]
+    if "task" in result:
+        result.task = pd.Series(result.task, name="task")
+        frames.append(result.task)
+    result.frame = pd.concat(frames, axis=1)
