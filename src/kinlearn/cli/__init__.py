@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import kinlearn
+from kinlearn.cli.bench import bench
 from kinlearn.cli.demo import demo
 
 __all__ = ["app"]
@@ -39,4 +40,5 @@ def _options(
     """Classification with trustworthy probabilities, in closed form, for one task or many."""
 
 
+app.command(epilog="Example: kinlearn bench single --quick --out bench-output")(bench)
 app.command(epilog="Example: kinlearn demo --out demo-output --seed 1")(demo)
