@@ -17,6 +17,7 @@ from kinlearn.datasets import make_gaussian_mixture_toy
 
 Data = tuple[NDArray[np.float64], NDArray[Any]]
 TEST_ROWS = 2000
+SIZE, QUICK_SIZE = 300, 150
 # A class needs members in all folds of a calibration inside all folds of a search.
 LEAST_MEMBERS = 10
 
@@ -71,7 +72,7 @@ def fashion() -> Data:
 
 
 def _stored(name: str, file: str, load: Callable[[], Data], about: str) -> DataSet:
-    return DataSet(name, partial(draw, load), 500, None, about, (file,))
+    return DataSet(name, partial(draw, load), SIZE, None, about, (file,))
 
 
 def _npz(name: str, about: str, file: str | None = None) -> DataSet:
@@ -80,13 +81,27 @@ def _npz(name: str, about: str, file: str | None = None) -> DataSet:
 
 
 DATA = (
-    DataSet("iris", partial(draw, partial(own, "iris")), 500, 500, "3 kinds of iris, 4 features"),
-    DataSet("wine", partial(draw, partial(own, "wine")), 500, 500, "3 wines, 13 features"),
     DataSet(
-        "breast_cancer", partial(draw, partial(own, "breast_cancer")), 500, 200, "2 classes, 30"
+        "iris", partial(draw, partial(own, "iris")), SIZE, QUICK_SIZE, "3 kinds of iris, 4 features"
     ),
-    DataSet("digits", partial(draw, partial(own, "digits")), 500, 200, "10 digits of 8 × 8 pixels"),
-    DataSet("gaussian_mixture", partial(draw, toy), 500, 200, "toy of the LSPC paper, 1 feature"),
+    DataSet("wine", partial(draw, partial(own, "wine")), SIZE, QUICK_SIZE, "3 wines, 13 features"),
+    DataSet(
+        "breast_cancer",
+        partial(draw, partial(own, "breast_cancer")),
+        SIZE,
+        QUICK_SIZE,
+        "2 classes, 30",
+    ),
+    DataSet(
+        "digits",
+        partial(draw, partial(own, "digits")),
+        SIZE,
+        QUICK_SIZE,
+        "10 digits of 8 × 8 pixels",
+    ),
+    DataSet(
+        "gaussian_mixture", partial(draw, toy), SIZE, QUICK_SIZE, "toy of the LSPC paper, 1 feature"
+    ),
     _npz("banana", "2 classes, 2 features"),
     _npz("magic", "gamma rays or hadrons, 10 features"),
     _stored(
@@ -100,12 +115,10 @@ DATA = (
     _npz("satimage", "6 kinds of soil, 36 features"),
     _npz("penbased", "10 digits by pen, 16 features"),
     _stored("vowel", "single_task/vowel.npz", vowel, "11 vowels, 10 features"),
-    _npz("letter", "26 letters, 16 features", "single_task/letterrecognition.npz"),
     _stored(
         "fashion",
         "fashion_mnist/t10k-images-idx3-ubyte.gz",
         fashion,
         "10 kinds of clothes, 784 pixels",
     ),
-    _npz("esc50", "50 sounds, 78 features", "esc50/esc50_features.npz"),
 )

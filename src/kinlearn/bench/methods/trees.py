@@ -15,8 +15,7 @@ from kinlearn.bench.methods.tuning import folds
 Floats = NDArray[np.float64]
 
 LEAVES = (7, 31)
-ROUNDS = 200
-FOLDS = 3
+ROUNDS = 100
 PATIENCE = 20
 
 
@@ -37,7 +36,7 @@ class BoostingCV(ClassifierMixin, BaseEstimator):
     >>> from kinlearn.bench.methods.trees import BoostingCV
     >>> X, y = load_iris(return_X_y=True)
     >>> model = BoostingCV().fit(X, y)
-    >>> 1 <= model.model_.max_iter <= 200
+    >>> 1 <= model.model_.max_iter <= 100
     True
     """
 
@@ -70,7 +69,7 @@ class BoostingCV(ClassifierMixin, BaseEstimator):
     def _losses(self, X: Floats, y: NDArray[Any], leaves: int) -> Floats:
         """Held-out log-loss after every round, summed over folds."""
         total = np.zeros(ROUNDS)
-        for train, test in folds(FOLDS).split(X, y):
+        for train, test in folds().split(X, y):
             model = self._model(leaves, ROUNDS).fit(X[train], y[train])
             held = test[np.isin(y[test], model.classes_)]
             columns = np.searchsorted(model.classes_, y[held])
@@ -117,7 +116,7 @@ class LightGBMCV(ClassifierMixin, BaseEstimator):
                 params,
                 self._data(X, codes),
                 num_boost_round=ROUNDS,
-                folds=list(folds(FOLDS).split(X, codes)),
+                folds=list(folds().split(X, codes)),
                 callbacks=[lightgbm.early_stopping(PATIENCE, verbose=False)],
             )
             path = np.asarray(
