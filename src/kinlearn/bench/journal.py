@@ -81,7 +81,7 @@ class Journal:
         content = self.content | {"cells": [self.cells[key] for key in sorted(self.cells)]}
         path = self.folder / RESULTS
         partial = path.with_suffix(".partial")
-        partial.write_text(readable(content) + "\n")
+        partial.write_text(readable(content) + "\n", encoding="utf-8")
         partial.replace(path)
         (self.folder / LINES).unlink(missing_ok=True)
         return content
@@ -90,7 +90,7 @@ class Journal:
 def read_results(path: Path) -> dict[str, Any]:
     """The content of a results file, or a sentence that says why it cannot be read."""
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise ValueError(
             f"{path} is not a results file ({error.msg} in line {error.lineno}): give another "

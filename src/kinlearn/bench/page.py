@@ -84,7 +84,8 @@ def _section(summary: SuiteSummary) -> str:
         f"## {suite.title}",
         markdown_table(*overview(summary)),
         test_sentence(summary),
-        *(f"- {paragraph}" for paragraph in reading(summary)),
+        "In brackets: the rival's log-loss over ours; data sets won, tied and lost by ours.",
+        "\n".join(f"- {paragraph}" for paragraph in reading(summary)),
         "<details><summary>By data set, and how each method was tuned</summary>",
         *(markdown_table(*details(summary, figure)) for figure in ("log_loss", "accuracy", "auc")),
         markdown_table(*seconds(summary)),
@@ -101,6 +102,6 @@ def write_page(content: dict[str, Any], page: Path) -> list[Path]:
     images = page.parent / "images"
     images.mkdir(parents=True, exist_ok=True)
     partial = page.with_name(page.name + ".partial")
-    partial.write_text(page_text(content))
+    partial.write_text(page_text(content), encoding="utf-8")
     os.replace(partial, page)
     return [page, *draw_all(summaries_of(content["cells"]), images)]

@@ -121,6 +121,7 @@ def cost_panel(ax: Axes, summary: SuiteSummary) -> None:
             fontsize=8,
             va="center",
             color=OURS if summary.methods[m] == summary.ours else INK,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5},
             arrowprops={"arrowstyle": "-", "color": FAINT, "linewidth": 0.5},
         )
     ax.yaxis.set_major_formatter(_plain)

@@ -14,6 +14,15 @@ from kinlearn.bench.summary import SuiteSummary
 MATERIAL = 0.02
 
 
+KINDS = {
+    "win": "Wins, significantly over data sets, against",
+    "ahead": "Ahead on more sets than behind, not significantly over all, of",
+    "level": "Level with",
+    "behind": "Behind on more sets than ahead, not significantly over all,",
+    "loss": "Loses, significantly over data sets, to",
+}
+
+
 @dataclass(frozen=True)
 class Verdict:
     """Ours against one rival over all data sets of a suite.
@@ -39,10 +48,15 @@ class Verdict:
 
     @property
     def outcome(self) -> str:
-        """ "win", "level" or "loss" of ours: what the test over data sets allows to say."""
-        if self.p_value > LEVEL:
+        """Of ours: "win" or "loss" by the test over data sets, else "ahead", "level" or "behind".
+
+        With few data sets that test cannot be significant; then the sets won and lost are counted.
+        """
+        if self.p_value <= LEVEL:
+            return "loss" if self.loss_ratio < 1 else "win"
+        if self.wins == self.losses:
             return "level"
-        return "loss" if self.loss_ratio < 1 else "win"
+        return "ahead" if self.wins > self.losses else "behind"
 
 
 def verdicts(summary: SuiteSummary) -> list[Verdict]:
@@ -64,27 +78,27 @@ def verdicts(summary: SuiteSummary) -> list[Verdict]:
 
 def short_answer(summary: SuiteSummary) -> str:
     """One line a suite: the rank, and how many rivals are beaten, level, better."""
-    found = verdicts(summary)
+    found = [verdict.outcome for verdict in verdicts(summary)]
     ranks = summary.mean_ranks(FIGURE)
     own = ranks[summary.methods.index(summary.ours)]
     place = int((ranks < own).sum()) + 1
-    counts = {kind: [v for v in found if v.outcome == kind] for kind in ("win", "level", "loss")}
     return (
         f"`{summary.ours}` has place {place} of {len(ranks)} by mean rank of the log-loss over "
-        f"{_count(len(summary.data), 'data set')}. Over data sets it is significantly better than "
-        f"{_count(len(counts['win']), 'rival')}, level with {len(counts['level'])} and worse than "
-        f"{len(counts['loss'])}."
+        f"{_count(len(summary.data), 'data set')}. Of {_count(len(found), 'rival')} it is "
+        f"significantly better than {found.count('win')} and ahead of {found.count('ahead')} more, "
+        f"level with {found.count('level')}, behind {found.count('behind')} and significantly "
+        f"worse than {found.count('loss')}."
     )
 
 
 def reading(summary: SuiteSummary) -> list[str]:
     """Paragraphs: wins, ties, losses, sets on which another is better, and the cost."""
     found = verdicts(summary)
-    by_kind = {kind: [v for v in found if v.outcome == kind] for kind in ("win", "level", "loss")}
     return [
-        "**Wins** (significant over data sets): " + _named(by_kind["win"]),
-        "**Ties** (no significant difference over data sets): " + _named(by_kind["level"]),
-        "**Loses to** (significant over data sets): " + _named(by_kind["loss"]),
+        *(
+            f"**{title}**: " + _named([v for v in found if v.outcome == kind])
+            for kind, title in KINDS.items()
+        ),
         "**Sets on which another is better** (t-test over splits, by 2 % of log-loss or more): "
         + _better_elsewhere(summary),
         "**Sets on which ours is the best of all**: " + _best_sets(summary),
@@ -139,7 +153,7 @@ def _cost(found: list[Verdict]) -> str:
     slower = sorted((v for v in known if v.time_ratio > 1.25), key=lambda v: -v.time_ratio)
     faster = sorted((v for v in known if v.time_ratio < 0.8), key=lambda v: v.time_ratio)
     alike = [v for v in known if 0.8 <= v.time_ratio <= 1.25]
-    cheap = [v for v in faster if v.outcome != "win"]
+    cheap = [v for v in faster if v.outcome not in ("win", "ahead")]
     parts = []
     if slower:
         parts.append(
@@ -155,7 +169,7 @@ def _cost(found: list[Verdict]) -> str:
     text = "; ".join(parts) + "."
     if cheap:
         text += (
-            " Cheaper and not significantly worse in log-loss, so try first where time matters: "
+            " Cheaper and not behind ours in log-loss, so try first where time matters: "
             + ", ".join(v.rival for v in cheap)
             + "."
         )

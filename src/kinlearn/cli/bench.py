@@ -128,7 +128,7 @@ def _measure(
         },
     )
     report = out / "report.md"
-    report.write_text(markdown(content))
+    report.write_text(markdown(content), encoding="utf-8")
     if json_output:
         sys.stdout.write(readable(content) + "\n")
     else:
