@@ -42,6 +42,13 @@ def check_grid(name: str, values: Any) -> np.ndarray:
     return grid
 
 
+def check_sharing(sharing: Any, name: str = "sharing") -> float:
+    """Return a number in [0, 1], or say what was given instead."""
+    if isinstance(sharing, bool) or not isinstance(sharing, Real) or not 0 <= float(sharing) <= 1:
+        raise ValueError(f"{name} must lie between 0 and 1, but {sharing!r} was given.")
+    return float(sharing)
+
+
 def check_model_choices(estimator: Any) -> None:
     """Check the parameters that all LSPC kinds share and that need no data."""
     check_choice("posterior", estimator.posterior, posterior.RULES)

@@ -2,60 +2,40 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from kinlearn.estimators._base import KernelClassifier
-from kinlearn.estimators._checks import check_choice, check_positive, warn_if_large
-from kinlearn.kernels import KernelMap
+from kinlearn.estimators._checks import warn_if_large
+from kinlearn.estimators._logistic import LogisticClassifier
+from kinlearn.estimators._logistic_designs import SingleDesign
+from kinlearn.estimators._training_set import TrainingSet
+from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
-from kinlearn.solvers.logistic import GRADIENT_TOLERANCE
-from kinlearn.solvers.logistic_path import SOLVERS, LogisticPath, PrimalSolution
+from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE
 from kinlearn.threads import blas_for_rows
 
 
-class LogisticClassifier(KernelClassifier):
-    """What the logistic estimators share: scores are log-odds, so that softmax is the posterior."""
+class SingleLogistic(LogisticClassifier):
+    """What one fit to one task and its search share."""
 
-    posterior = "calibrated"
-    fallback = "uniform"
-    basis = "full"
-    beta_ = 1.0
-
-    solver: str
-    tol: float
-    max_iter: int | None
-
-    def _check_solver(self) -> None:
-        check_choice("solver", self.solver, SOLVERS)
-        check_positive("tol", self.tol)
-        if self.max_iter is not None and (
-            not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 1
-        ):
-            raise ValueError(
-                "max_iter must be a positive whole number or None, "
-                f"but {self.max_iter!r} was given."
-            )
-
-    def _path(self, Phi: np.ndarray, Z: np.ndarray, weights: np.ndarray | None) -> LogisticPath:
-        filled = np.ones(Z.shape[0]) if weights is None else weights
-        return LogisticPath(Phi, Z, filled, self.solver, self.tol, self.max_iter)
-
-    def _warn_unless_converged(self, found: PrimalSolution) -> None:
-        if found.gradient_norm > self.tol:
-            warnings.warn(
-                f"{type(self).__name__} stopped after {found.n_iter} iterations at a gradient norm "
-                f"of {found.gradient_norm:.2g}, above tol={self.tol:.2g}: raise max_iter, use a "
-                "larger reg, or accept this accuracy by raising tol.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+    def _single_design(
+        self, data: TrainingSet, kernel: Kernel, sigma: float, n_fits: int
+    ) -> SingleDesign:
+        positions = self._place_centers(data.X, data.rows, kernel, sigma)
+        everything = positions is not None and positions.size == data.n_rows
+        if everything:
+            warn_if_large(data.n_rows, n_fits, weighted=False)
+        return SingleDesign(
+            KernelMap(kernel, self.centers_, self.memory_mb),
+            data.X,
+            data.fit_targets,
+            np.ones(data.n_rows) if data.fit_weights is None else data.fit_weights,
+            positions if everything else None,
+        )
 
 
-class KernelLogisticRegression(LogisticClassifier):
+class KernelLogisticRegression(SingleLogistic):
     """Kernel logistic regression.
 
     Minimises, over parameters θ of the same kernel features ``phi(x)`` that :class:`LSPC` uses::
@@ -68,9 +48,10 @@ class KernelLogisticRegression(LogisticClassifier):
     Parameters
     ----------
     solver : {"newton", "lbfgs"}, default="newton"
-        ``"newton"``: for two classes one Cholesky factorisation a step, beyond that conjugate
-        gradients in the eigenbasis of the kernel. ``"lbfgs"``: quasi-Newton in the eigenbasis,
-        preconditioned by Böhning's bound on the Hessian.
+        ``"newton"``: for two classes one Cholesky factorisation a step, of the size of the kernel's
+        numerical rank where that is low; beyond two classes conjugate gradients in the eigenbasis
+        of the kernel. ``"lbfgs"``: quasi-Newton in the eigenbasis, preconditioned by Böhning's
+        bound on the Hessian.
     tol : float, default=1e-7
         Norm of the gradient at which to stop.
     max_iter : int, optional
@@ -86,12 +67,14 @@ class KernelLogisticRegression(LogisticClassifier):
         Class labels.
     coef_ : ndarray of shape (1, n_centers_, n_classes)
         θ, one column a class; for two classes minus and plus one half of the one θ.
+    beta_ : float
+        1: scores are log-odds, and need no calibration to be probabilities.
     gradient_norm_ : float
         Norm of the gradient at the solution.
     n_iter_ : int
         Newton steps or iterations.
     n_factorisations_ : int
-        Cholesky factorisations made.
+        Cholesky factorisations made, the pivoted one that finds the rank included.
     sigma_, centers_, n_centers_, prior_, n_features_in_, feature_names_in_
         As in :class:`LSPC`.
 
@@ -162,21 +145,17 @@ class KernelLogisticRegression(LogisticClassifier):
         KernelLogisticRegression
             The fitted model.
         """
-        self._check_solver()
+        stopping = self._stopping()
         data = self._prepare(X, y, sample_weight)
         kernel = self._kernel()
         with blas_for_rows(data.n_rows):
             self.sigma_ = (
                 self._median(data, kernel) if isinstance(self.sigma, str) else float(self.sigma)
             )
-            positions = self._place_centers(data.X, data.rows, kernel, self.sigma_)
-            if positions is not None and positions.size == data.n_rows:
-                warn_if_large(data.n_rows, 1, weighted=False)
-            features = KernelMap(kernel, self.centers_, self.memory_mb)
-            Phi = features.features(data.X, self.sigma_)
-            found = self._path(Phi, data.fit_targets, data.fit_weights).solve(float(self.reg))
-        self._warn_unless_converged(found)
-        self.gradient_norm_, self.n_iter_ = found.gradient_norm, found.n_iter
-        self.n_factorisations_ = found.n_factorisations
-        self._keep(np.array([self.sigma_]), found.theta[None])
+            design = self._single_design(data, kernel, self.sigma_, n_fits=1)
+            theta, effort = design.solve(
+                self.sigma_, np.array([float(self.reg)]), np.ones(1), stopping
+            )
+        self._keep_effort(effort)
+        self._keep(np.array([self.sigma_]), theta[None])
         return self

@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, KernelClassifier
-from kinlearn.estimators._checks import check_choice, check_grid
+from kinlearn.estimators._base import MAX_HELD_OUT_ROWS
+from kinlearn.estimators._checks import check_choice
 from kinlearn.estimators._designs import FAST_ROWS, Design, Spectrum
 from kinlearn.estimators._training_set import TrainingSet, check_groups
-from kinlearn.kernels import Kernel
+from kinlearn.estimators._tuned import GridTuned
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.selection import combine as combining
 from kinlearn.selection.folds import make_splits
-from kinlearn.selection.grids import default_regs, default_sigmas
 from kinlearn.selection.scoring import resolve_scoring
-from kinlearn.selection.search import GridSearch, Point
+from kinlearn.selection.search import GridSearch
 from kinlearn.solvers.splits import Splits
 from kinlearn.threads import blas_for_rows, blas_limited, blas_threads
 
@@ -26,7 +25,7 @@ PRECISIONS = ("auto", "double", "single")
 KEPT_SPECTRA_MB = 1024
 
 
-class LSPCCV(KernelClassifier):
+class LSPCCV(GridTuned):
     """LSPC with its width and regularisation tuned, combined and calibrated in closed form.
 
     One eigendecomposition per width gives the exact held-out scores of every `reg`. From these the
@@ -222,24 +221,6 @@ class LSPCCV(KernelClassifier):
             np.stack([widths.coefficients(sigma, *mix) for sigma, *mix in kept]),
         )
         return self
-
-    def _sigma_grid(self, kernel: Kernel, median: float) -> np.ndarray:
-        if not kernel.has_width:
-            return np.ones(1)
-        return default_sigmas(median) if self.sigmas is None else check_grid("sigmas", self.sigmas)
-
-    def _reg_grid(self, kernel: Kernel, data: TrainingSet, sigma: float) -> np.ndarray:
-        if self.regs is not None:
-            return check_grid("regs", self.regs)
-        return default_regs(self._mean_diagonal(data, kernel, sigma))
-
-    def _keep_search(self, search: GridSearch, scoring: Any) -> None:
-        self.cv_results_ = search.results()
-        self.best_index_ = search.best
-        self.best_score_ = float(search.mean_scores[search.best])
-        best: Point = search.points[search.best]
-        self.sigma_, self.reg_ = best["sigma"], best["reg"]
-        self.scoring_ = scoring
 
 
 class Widths:

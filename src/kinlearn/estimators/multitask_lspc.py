@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from kinlearn.estimators._add_task import AddsTasks
+from kinlearn.estimators._checks import check_sharing
 from kinlearn.estimators._training_set import check_groups
 from kinlearn.estimators.lspc import LSPC, warn_single_row
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
@@ -242,10 +242,3 @@ degree, coef0, memory_mb, random_state
         total = float(np.broadcast_to(weights, labels.shape).sum())
         self._keep_point(self.sigma_, self.coef_, self.shared_coef_, total)
         return self
-
-
-def check_sharing(sharing: Any, name: str = "sharing") -> float:
-    """Return a number in [0, 1], or say what was given instead."""
-    if isinstance(sharing, bool) or not isinstance(sharing, Real) or not 0 <= float(sharing) <= 1:
-        raise ValueError(f"{name} must lie between 0 and 1, but {sharing!r} was given.")
-    return float(sharing)

@@ -6,25 +6,22 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kinlearn.estimators._add_task import AddsTasks
 from kinlearn.estimators._checks import check_choice
 from kinlearn.estimators._task_grid import TaskGrid
-from kinlearn.estimators._training_set import TrainingSet, check_groups
+from kinlearn.estimators._training_set import check_groups
+from kinlearn.estimators._tuned import TaskGridTuned
 from kinlearn.estimators.lspc_cv import LSPCCV
-from kinlearn.estimators.multitask_lspc import ONE_TASK_PARAMETERS, check_sharing
+from kinlearn.estimators.multitask_lspc import ONE_TASK_PARAMETERS
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.selection import combine as combining
-from kinlearn.selection.folds import make_splits
-from kinlearn.selection.grids import SHARINGS
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.search import GridSearch
 from kinlearn.selection.sharing_report import sharing_report
-from kinlearn.solvers.splits import Splits
 
 
-class MultiTaskLSPCCV(AddsTasks, LSPCCV):
+class MultiTaskLSPCCV(TaskGridTuned, AddsTasks, LSPCCV):
     """MultiTaskLSPC with width, sharing and reg tuned, combined and calibrated in closed form.
 
     One eigendecomposition per (sigma, sharing) gives the exact held-out scores of every ``reg``:
@@ -212,28 +209,6 @@ feature_names_in_
         self.weight_per_task_ = float(data.weights.sum()) / design.n_tasks
         self._keep_tasks(*grid.mixed(search.points, search.weights))
         return self
-
-    def _sharing_grid(self) -> NDArray[np.float64]:
-        if self.sharings is None:
-            return SHARINGS
-        values = np.ravel(self.sharings).tolist()
-        if not values:
-            raise ValueError("sharings is empty: give at least one degree of sharing in [0, 1].")
-        return np.unique([check_sharing(value, "Each of sharings") for value in values])
-
-    def _task_splits(
-        self, data: TrainingSet, task: NDArray[np.intp], groups: Any
-    ) -> tuple[Splits, bool]:
-        """Splits over distinct rows; folds are spread over tasks and, where possible, classes.
-
-        A splitter or an iterable that the user gives sees the classes, as it expects.
-        """
-        labels = data.labels
-        if isinstance(self.cv, (int, np.integer)) and not isinstance(self.cv, bool):
-            labels = task * len(data.classes) + data.labels
-            if np.bincount(labels[data.rows.first]).max() < self.cv:
-                labels = task
-        return make_splits(self.cv, data.rows, labels, groups)
 
     def _fit_one_task(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> MultiTaskLSPCCV:
         names = (

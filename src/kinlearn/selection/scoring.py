@@ -43,6 +43,9 @@ class HeldOutRows:
     average : {"pooled", "tasks"}
         Whether rows of all tasks are scored together, or each task's on their own, with the mean
         over tasks as the score.
+    beta : float, optional
+        The beta of scores whose posterior is softmax(beta·q) as they are, such as log-odds; left
+        out, log-loss and Brier score fit one.
     """
 
     targets: np.ndarray
@@ -54,6 +57,7 @@ class HeldOutRows:
     expand: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
     task: np.ndarray | None = None
     average: str = "pooled"
+    beta: float | None = None
 
     def parts(self) -> list[slice]:
         """Return the slices of rows scored together."""
@@ -123,7 +127,9 @@ def row_scores(scores: np.ndarray, rows: HeldOutRows, scoring: str) -> np.ndarra
     out = np.empty(scores.shape[:2])
     for p, point in enumerate(scores):
         point = point.astype(np.float64, copy=False)
-        beta = fit_beta(point, rows.targets, rows.weights, rows.n_smooth)
+        beta = rows.beta
+        if beta is None:
+            beta = fit_beta(point, rows.targets, rows.weights, rows.n_smooth)
         if scoring == "log_loss":
             out[p] = -log_loss_rows(point, beta, rows.targets)
         else:

@@ -187,7 +187,9 @@ class GridSearch:
         if by_row is not None:
             by_row = by_row if everything else by_row[candidates]
         elif rule == "within_se":
-            by_row = row_scores(scores, self.rows, "squared_error")
+            # log-odds are no probabilities: their squared error would say nothing
+            criterion = "squared_error" if self.rows.beta is None else "brier"
+            by_row = row_scores(scores, self.rows, criterion)
         weights = np.zeros(len(self.mean_scores))
         weights[candidates] = combination_weights(
             rule,
