@@ -31,7 +31,7 @@ class Plan:
     quick : bool
         Small sizes, and only data that are always there.
     limit : float
-        Seconds for one cell.
+        Processor seconds for one cell.
     data, methods : sequence of str
         Only these; empty for all.
     """

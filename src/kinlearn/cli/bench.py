@@ -42,7 +42,9 @@ def bench(
     ] = None,
     limit: Annotated[
         float | None,
-        typer.Option(min=0.1, help=f"Seconds a cell; {LIMIT:g}, or {QUICK_LIMIT:g} if quick."),
+        typer.Option(
+            min=0.1, help=f"Processor seconds a cell; {LIMIT:g}, or {QUICK_LIMIT:g} if quick."
+        ),
     ] = None,
     listing: Annotated[
         bool, typer.Option("--list", help="Show suites, data sets and methods, and stop.")

@@ -13,8 +13,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import kinlearn
-from kinlearn import LSPCCV, HeterogeneousLSPC, MTDAClassifier, RatioTraceLDA
+from kinlearn import (
+    LSPCCV,
+    HeterogeneousLSPC,
+    KernelLogisticRegressionCV,
+    MTDAClassifier,
+    RatioTraceLDA,
+)
 from kinlearn.bench.methods.prevalidated_ridge import PrevalidatedRidge
 from kinlearn.bench.methods.trees import LightGBMCV
 from kinlearn.bench.methods.tuning import tuned
@@ -75,16 +80,10 @@ METHODS = (
         lambda problem: OnePerTask(LSPCCV(random_state=0)),
         "all features, by leave-one-out",
     ),
-    *(
-        [
-            Method(
-                "KLR a task",
-                lambda problem: OnePerTask(kinlearn.KernelLogisticRegressionCV(random_state=0)),
-                "KernelLogisticRegressionCV, all features",
-            )
-        ]
-        if hasattr(kinlearn, "KernelLogisticRegressionCV")
-        else []
+    Method(
+        "KLR a task",
+        lambda problem: OnePerTask(KernelLogisticRegressionCV(random_state=0)),
+        "KernelLogisticRegressionCV, all features",
     ),
     Method(
         "Shrinkage LDA a task",

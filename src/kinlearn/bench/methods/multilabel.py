@@ -12,8 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
 from sklearn.svm import SVC
 
-import kinlearn
-from kinlearn import LSPCCV, MultiLabelLSPCCV
+from kinlearn import LSPCCV, KernelLogisticRegressionCV, MultiLabelLSPCCV
 from kinlearn.bench.methods.neighbours import MLkNN
 from kinlearn.bench.methods.single import logistic
 from kinlearn.bench.methods.trees import ForestCV, LightGBMCV
@@ -79,16 +78,10 @@ METHODS = (
         lambda problem: OnePerLabel(LSPCCV(random_state=0)),
         "each label alone, by leave-one-out",
     ),
-    *(
-        [
-            Method(
-                "KLR a label",
-                lambda problem: OnePerLabel(kinlearn.KernelLogisticRegressionCV(random_state=0)),
-                "KernelLogisticRegressionCV, each label alone",
-            )
-        ]
-        if hasattr(kinlearn, "KernelLogisticRegressionCV")
-        else []
+    Method(
+        "KLR a label",
+        lambda problem: OnePerLabel(KernelLogisticRegressionCV(random_state=0)),
+        "KernelLogisticRegressionCV, each label alone",
     ),
     Method("SVC a label, calibrated", svc, "3 widths × 3 C, 3-fold, log-loss, sigmoid"),
     Method("Logistic a label", lambda problem: OnePerLabel(logistic()), "10 C, 3-fold, log-loss"),

@@ -9,8 +9,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 
-import kinlearn
-from kinlearn import LSPCCV, IndependentTasks, MultiTaskLSPCCV, PooledTasks
+from kinlearn import (
+    LSPCCV,
+    IndependentTasks,
+    MultiTaskKernelLogisticRegressionCV,
+    MultiTaskLSPCCV,
+    PooledTasks,
+)
 from kinlearn.bench.methods.trees import BoostingCV, ForestCV, LightGBMCV
 from kinlearn.bench.methods.tuning import tuned
 from kinlearn.bench.problem import Blocks, Method, Problem
@@ -87,16 +92,10 @@ def light(problem: Problem) -> Any:
 
 METHODS = (
     Method(OURS, lambda problem: MultiTaskLSPCCV(random_state=0), "its defaults"),
-    *(
-        [
-            Method(
-                "KLR-MT",
-                lambda problem: kinlearn.MultiTaskKernelLogisticRegressionCV(random_state=0),
-                "MultiTaskKernelLogisticRegressionCV, its defaults: the same kernel and grids",
-            )
-        ]
-        if hasattr(kinlearn, "KernelLogisticRegressionCV")
-        else []
+    Method(
+        "KLR-MT",
+        lambda problem: MultiTaskKernelLogisticRegressionCV(random_state=0),
+        "MultiTaskKernelLogisticRegressionCV, its defaults: the same kernel and grids",
     ),
     Method(
         "STI: LSPCCV",

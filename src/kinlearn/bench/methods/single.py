@@ -16,8 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from sklearn.utils.fixes import parse_version
 
-import kinlearn
-from kinlearn import LSPCCV
+from kinlearn import LSPCCV, KernelLogisticRegressionCV
 from kinlearn.bench.methods.anomaly import Lsanomaly
 from kinlearn.bench.methods.prevalidated_ridge import PrevalidatedRidge
 from kinlearn.bench.methods.trees import BoostingCV, ForestCV, LightGBMCV
@@ -99,16 +98,10 @@ GRID = "3-fold, log-loss"
 
 METHODS = (
     Method(OURS, lambda problem: LSPCCV(random_state=0), "its defaults: closed-form leave-one-out"),
-    *(
-        [
-            Method(
-                "KernelLogisticRegressionCV",
-                lambda problem: kinlearn.KernelLogisticRegressionCV(random_state=0),
-                "its defaults: the same kernel and grids",
-            )
-        ]
-        if hasattr(kinlearn, "KernelLogisticRegressionCV")
-        else []
+    Method(
+        "KernelLogisticRegressionCV",
+        lambda problem: KernelLogisticRegressionCV(random_state=0),
+        "its defaults: the same kernel and grids",
     ),
     Method("SVC, calibrated", svc, f"4 widths × 4 C, {GRID}, sigmoid or temperature"),
     Method("Gaussian process", gaussian_process, "width and scale by marginal likelihood"),
