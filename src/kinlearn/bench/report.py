@@ -41,8 +41,7 @@ def overview(summary: SuiteSummary) -> tuple[list[str], Rows]:
     """
     ranks = summary.mean_ranks(FIGURE)
     loss, fit, predict, memory = (
-        summary.ratios(name)
-        for name in (FIGURE, "fit_cpu_seconds", "predict_cpu_seconds", "peak_mb")
+        summary.ratios(name) for name in (FIGURE, "fit_cpu_seconds", "predict_seconds", "peak_mb")
     )
     tests = summary.wilcoxon(FIGURE)
     rows = []
@@ -169,8 +168,8 @@ READING = (
     "means over data sets. *win/tie/loss* counts data sets on which ours has the lower, about the "
     "same or the higher log-loss by a paired t-test over splits (5 %), as in the papers; *p* is of "
     "Wilcoxon's signed-rank test over data sets, corrected for the number of rivals (Holm). "
-    "Times are processor seconds of the whole tuned fit on one thread; memory is the peak above "
-    "what the process held before."
+    "Fit times are processor seconds of the whole tuned fit, on one thread; memory is the peak "
+    "above what the process held before."
 )
 
 

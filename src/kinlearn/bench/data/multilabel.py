@@ -21,7 +21,7 @@ TEST_ROWS = 1500
 LEAST_MEMBERS = 10
 # Rivals that fit every label alone would take a day on hundreds of them.
 MOST_LABELS = 15
-SIZE, QUICK_SIZE = 250, 120
+SIZE, QUICK_SIZE = 250, 100
 
 
 def draw(load: Callable[[int], Data], n_train: int, seed: int) -> Problem:

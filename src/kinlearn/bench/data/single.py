@@ -17,7 +17,7 @@ from kinlearn.datasets import make_gaussian_mixture_toy
 
 Data = tuple[NDArray[np.float64], NDArray[Any]]
 TEST_ROWS = 2000
-SIZE, QUICK_SIZE = 300, 150
+SIZE, QUICK_SIZE = 300, 120
 # A class needs members in all folds of a calibration inside all folds of a search.
 LEAST_MEMBERS = 10
 
