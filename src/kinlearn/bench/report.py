@@ -41,7 +41,8 @@ def overview(summary: SuiteSummary) -> tuple[list[str], Rows]:
     """
     ranks = summary.mean_ranks(FIGURE)
     loss, fit, predict, memory = (
-        summary.ratios(name) for name in (FIGURE, "fit_cpu_seconds", "predict_seconds", "peak_mb")
+        summary.ratios(name)
+        for name in (FIGURE, "fit_cpu_seconds", "predict_cpu_seconds", "peak_mb")
     )
     tests = summary.wilcoxon(FIGURE)
     rows = []
