@@ -42,6 +42,7 @@ def cell(data, method, seed, loss, **others):
         "fit_cpu_seconds": 10 * loss,
         "predict_cpu_seconds": 0.01,
         "peak_mb": 20.0,
+        "n_train": 300,
     }
     return found | others
 
@@ -157,6 +158,9 @@ def test_the_page_and_its_pictures(cells, tmp_path):
     paths = write_page(content, tmp_path / "docs" / "page.md")
     text = paths[0].read_text()
     assert text == page_text(content)
+    assert "more than 300 training rows" in text
+    assert "8 data sets (iris, " in text
+    assert "), 3 splits of each, 4 methods." in text
     for name in ("bench_ranks.png", "bench_cost.png"):
         assert f"images/{name}" in text
     from matplotlib.image import imread

@@ -92,6 +92,8 @@ def run_cell(key: Key, size: int, limit: float) -> dict[str, Any]:
 
 
 def _answer(sender: Connection, key: Key, size: int, limit: float) -> None:
+    # Ctrl-C is for the parent, which then ends its child without a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if SPENT is not None:
         import resource

@@ -12,6 +12,7 @@ from kinlearn.bench.report import (
     READING,
     describe,
     details,
+    extent,
     failure_lines,
     markdown_table,
     overview,
@@ -38,8 +39,8 @@ of its own. {counts} What the numbers mean: {explanation}
 
 ![Log-loss against the time of the tuned fit]({images}/bench_cost.png)
 
-What these figures do not say: nothing here has more than a few hundred training rows, so they speak
-of small data, where probabilities are hard to come by. With tens of thousands of rows boosted trees
+What these figures do not say: no split here has more than {most} training rows, so they speak of
+small data, where probabilities are hard to come by. With tens of thousands of rows boosted trees
 gain and kernels need a subset of centres; [What it costs](benchmarks.md) has larger sets. Ties by
 the t-test over few splits are not proofs of equality.
 """
@@ -69,6 +70,7 @@ def page_text(content: dict[str, Any], images: str = "images") -> str:
             f"- **{SUITES[summary.name].title}**: {short_answer(summary)}" for summary in summaries
         ),
         images=images,
+        most=max(cell.get("n_train", 0) for cell in content["cells"]),
     )
     return opening + "\n" + "\n\n".join(_section(summary) for summary in summaries) + "\n"
 
@@ -82,6 +84,7 @@ def _section(summary: SuiteSummary) -> str:
     )
     parts = [
         f"## {suite.title}",
+        extent(summary),
         markdown_table(*overview(summary)),
         test_sentence(summary),
         "In brackets: the rival's log-loss over ours; data sets won, tied and lost by ours.",

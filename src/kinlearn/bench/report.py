@@ -132,6 +132,17 @@ def test_sentence(summary: SuiteSummary) -> str:
     )
 
 
+def extent(summary: SuiteSummary) -> str:
+    """How much stands behind the figures of a suite."""
+    splits = summary.complete.sum(axis=1)
+    low, high = int(splits.min()), int(splits.max())
+    return (
+        f"{len(summary.data)} data sets ({', '.join(summary.data)}), "
+        f"{low if low == high else f'{low} to {high}'} splits of each, "
+        f"{len(summary.methods)} methods."
+    )
+
+
 def failure_lines(summary: SuiteSummary) -> list[str]:
     """One line for each data set, method and reason that has failed cells."""
     seeds: dict[tuple[str, str, str], list[int]] = {}
@@ -150,6 +161,7 @@ def markdown(content: dict[str, Any]) -> str:
     for summary in summaries:
         parts += [
             f"## {SUITES[summary.name].title} (`{summary.name}`)",
+            extent(summary),
             markdown_table(*overview(summary)),
             test_sentence(summary),
             *(markdown_table(*details(summary, figure)) for figure in ("log_loss", "accuracy")),
@@ -183,10 +195,9 @@ def describe(content: dict[str, Any]) -> str:
         if name in facts["packages"]
     )
     left_out = "; ".join(f"{name}: {reason}" for name, reason in content["left_out"].items())
+    sizes = " of quick sizes" if content["quick"] else ""
     return (
-        f"{len(content['cells'])} cells, {content['seeds']} splits of every data set"
-        f"{', quick sizes' if content['quick'] else ''}, measured on one core of "
-        f"{facts['processor']} ({facts['cores']} cores), Python {facts['python']}, {packages}."
+        f"{len(content['cells'])} cells{sizes}, measured on one core of {facts['processor']} ({facts['cores']} cores), Python {facts['python']}, {packages}."
         + (f" Left out: {left_out}." if left_out else "")
     )
 

@@ -104,7 +104,7 @@ def _measure(
     )
     from kinlearn.bench.runner import check_folder, facts_of, run
     from kinlearn.bench.suites import SUITES
-    from kinlearn.cli.parts.bench_progress import CellProgress
+    from kinlearn.cli.bench_progress import CellProgress
 
     journal = Journal(out, fresh=fresh)
     check_folder(plan, journal)

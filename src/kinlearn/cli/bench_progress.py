@@ -27,7 +27,7 @@ class CellProgress:
     --------
     >>> from rich.console import Console
     >>> from kinlearn.bench.journal import Key
-    >>> from kinlearn.cli.parts.bench_progress import CellProgress
+    >>> from kinlearn.cli.bench_progress import CellProgress
     >>> key = Key("single", "iris", "LSPCCV", 0)
     >>> with CellProgress(Console(), total=1) as progress:
     ...     progress(key, None)
