@@ -197,7 +197,8 @@ def describe(content: dict[str, Any]) -> str:
     left_out = "; ".join(f"{name}: {reason}" for name, reason in content["left_out"].items())
     sizes = " of quick sizes" if content["quick"] else ""
     return (
-        f"{len(content['cells'])} cells{sizes}, measured on one core of {facts['processor']} ({facts['cores']} cores), Python {facts['python']}, {packages}."
+        f"{len(content['cells'])} cells{sizes}, measured on one core of {facts['processor']} "
+        f"({facts['cores']} cores), Python {facts['python']}, {packages}."
         + (f" Left out: {left_out}." if left_out else "")
     )
 
