@@ -93,4 +93,7 @@ def test_paired_outcome_of_failures_and_constants():
     assert statistics.paired_outcome([np.nan], [np.nan]) == "tie"
     assert statistics.paired_outcome([1, 2], [1, 2]) == "tie"
     assert statistics.paired_outcome([1, 2], [2, 3]) == "win"
-    assert statistics.paired_outcome([1], [2]) == "tie"
+    assert statistics.paired_outcome([1], [2]) == "win"
+    assert statistics.paired_outcome([1], [0.9]) == "loss"
+    assert statistics.paired_outcome([1], [1.01]) == "tie"
+    assert statistics.paired_outcome([-0.9], [-0.95]) == "loss"

@@ -107,7 +107,7 @@ def cost_panel(ax: Axes, summary: SuiteSummary) -> None:
     ax.axhline(1, color=FAINT, linewidth=0.8, zorder=1)
     ax.axvline(1, color=FAINT, linewidth=0.8, zorder=1)
     colours = [OURS if summary.methods[m] == summary.ours else OTHERS for m in shown]
-    ax.scatter(x[shown], y[shown], c=colours, s=34, zorder=3)
+    ax.scatter(x[shown], y[shown], c=colours, s=34, zorder=5)
     low, high = y[shown].min(), y[shown].max()
     ax.set_ylim(low / (high / low) ** 0.08, high * (high / low) ** 0.08)
     left, right = x[shown].min(), x[shown].max()
@@ -120,6 +120,7 @@ def cost_panel(ax: Axes, summary: SuiteSummary) -> None:
             xytext=(x[m] * (right / left) ** 0.03, float(np.exp(height))),
             fontsize=8,
             va="center",
+            zorder=4,
             color=OURS if summary.methods[m] == summary.ours else INK,
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5},
             arrowprops={"arrowstyle": "-", "color": FAINT, "linewidth": 0.5},

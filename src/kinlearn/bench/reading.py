@@ -7,11 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinlearn.bench.report import FIGURE
-from kinlearn.bench.statistics import LEVEL
+from kinlearn.bench.statistics import LEVEL, MATERIAL
 from kinlearn.bench.summary import SuiteSummary
-
-# Differences of log-loss below this share are of no use to anybody, however certain.
-MATERIAL = 0.02
 
 
 KINDS = {
@@ -99,7 +96,7 @@ def reading(summary: SuiteSummary) -> list[str]:
             f"**{title}**: " + _named([v for v in found if v.outcome == kind])
             for kind, title in KINDS.items()
         ),
-        "**Sets on which another is better** (t-test over splits, by 2 % of log-loss or more): "
+        "**Sets on which another is better** (by 2 % of log-loss or more, and by the t-test): "
         + _better_elsewhere(summary),
         "**Sets on which ours is the best of all**: " + _best_sets(summary),
         "**Cost**: " + _cost(found),

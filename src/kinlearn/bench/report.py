@@ -138,7 +138,7 @@ def extent(summary: SuiteSummary) -> str:
     low, high = int(splits.min()), int(splits.max())
     return (
         f"{len(summary.data)} data sets ({', '.join(summary.data)}), "
-        f"{low if low == high else f'{low} to {high}'} splits of each, "
+        f"{low if low == high else f'{low} to {high}'} split{'' if high == 1 else 's'} of each, "
         f"{len(summary.methods)} methods."
     )
 
@@ -179,7 +179,8 @@ READING = (
     "Rows are sorted by mean rank of the log-loss over data sets. Accuracy, AUC, log-loss, Brier "
     "score and calibration error (ECE) are means over data sets and splits. Ratios are geometric "
     "means over data sets. *win/tie/loss* counts data sets on which ours has the lower, about the "
-    "same or the higher log-loss by a paired t-test over splits (5 %), as in the papers; *p* is of "
+    "same or the higher log-loss by a paired t-test over splits (5 %), as in the papers; where only "
+    "one split was measured there is no test, and a difference of 2 % counts. *p* is of "
     "Wilcoxon's signed-rank test over data sets, corrected for the number of rivals (Holm). "
     "Fit times are processor seconds of the whole tuned fit, on one thread; memory is the peak "
     "above what the process held before."
