@@ -10,7 +10,6 @@ from kinlearn.bench.report import FIGURE
 from kinlearn.bench.statistics import LEVEL, MATERIAL
 from kinlearn.bench.summary import SuiteSummary
 
-
 KINDS = {
     "win": "Wins, significantly over data sets, against",
     "ahead": "Ahead on more sets than behind, not significantly over all, of",
