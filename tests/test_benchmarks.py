@@ -73,3 +73,17 @@ def test_splits_are_standardised_by_training_rows(benchmark):
     np.testing.assert_allclose(data.X.mean(axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(data.X.std(axis=0), 1.0)
     assert set(data.y_test) <= set(data.y)
+
+
+def test_least_squares_beside_the_logistic_loss(benchmark, tmp_path, capsys):
+    out = tmp_path / "klr.json"
+    arguments = ["--quick", "--out", str(out)]
+    first = benchmark("klr").main(arguments)
+    shown = capsys.readouterr().out
+    assert {key.split("/")[0] for key in first.cells} == {"fit", "tuned"}
+    assert "newton / LSPC" in shown
+    assert "both 5 folds" in shown
+    assert all(
+        row["newton"]["gradient_norm"] <= 1e-7 for key, row in first.cells.items() if "fit" in key
+    )
+    assert benchmark("klr").main(arguments).cells == first.cells

@@ -1,7 +1,10 @@
 """The tuned logistic estimators: every held-out score is a refit, and the grids are LSPC's."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
@@ -121,8 +124,10 @@ def test_scores_are_of_its_own_posterior(data):
     for scoring, value in cases.items():
         model = KernelLogisticRegressionCV(
             **GRID, scoring=scoring, cv="loo", store_cv_scores=True
-        ).fit(X, y, groups=np.arange(60) % 4)
-        assert model.best_score_ == pytest.approx(value(model.cv_scores_[model.best_index_]))
+        ).fit(X, y, groups=np.arange(60) // 20)
+        scores = np.empty((60, n_classes))
+        scores[model.cv_rows_] = model.cv_scores_[model.best_index_]
+        assert model.best_score_ == pytest.approx(value(scores))
     own = KernelLogisticRegressionCV(**GRID, scoring=lambda y, q: float(np.mean(q))).fit(X, y)
     assert np.isfinite(own.best_score_)
 
@@ -187,8 +192,15 @@ def test_wrong_choices_are_sentences(data, settings, message):
 
 
 def test_an_unfinished_search_says_so(data):
-    with pytest.warns(UserWarning, match=r"stopped some held-out fits of its best point"):
-        KernelLogisticRegressionCV(sigmas=[2.0], regs=[1e-6], max_iter=1).fit(*data)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = KernelLogisticRegressionCV(sigmas=[2.0], regs=[1e-6], max_iter=1).fit(*data)
+    messages = [str(w.message) for w in said if w.category is ConvergenceWarning]
+    assert [("held-out fits of its best point" in m, "raise max_iter" in m) for m in messages] == [
+        (True, True),
+        (False, True),
+    ]
+    assert model.cv_results_["max_gradient_norm"][0] > 1e-7
 
 
 # -- several tasks ----------------------------------------------------------------------------
@@ -268,3 +280,36 @@ def test_auc_by_task_can_be_tuned_for(related):
     assert 0.5 < model.best_score_ <= 1.0
     with pytest.raises(ValueError, match="average='macro' is not known"):
         MultiTaskKernelLogisticRegressionCV(average="macro").fit(X, y, task=task)
+
+
+def test_a_precomputed_kernel_is_searched_as_its_own_kernel(data):
+    X, y = data
+    K = np.exp(-np.square(X[:, None] - X[None]).sum(axis=2) / 8)
+    regs = [1e-4, 1e-2, 1.0]
+    own = KernelLogisticRegressionCV(sigmas=[2.0], regs=regs).fit(X, y)
+    given = KernelLogisticRegressionCV(kernel="precomputed", regs=regs).fit(K, y)
+    assert given.reg_ == own.reg_
+    np.testing.assert_allclose(given.predict_proba(K), own.predict_proba(X), atol=1e-4)
+
+
+def test_class_weights_count_in_the_default_criterion_only(data):
+    X, y = data
+    settings = {**GRID, "class_weight": {0: 5.0, 1: 1.0, 2: 1.0}, "store_cv_scores": True}
+    if len(np.unique(y)) == 2:
+        settings["class_weight"].pop(2)
+    weights = np.array([5.0, 1.0, 1.0])[y]
+    for scoring, w in ((None, weights), ("log_loss", None)):
+        model = KernelLogisticRegressionCV(**settings, scoring=scoring, cv=KFold(2)).fit(X, y)
+        scores = model.cv_scores_[model.best_index_]
+        halves = [slice(0, 30), slice(30, 60)]
+        labels = model.classes_
+        expected = [
+            -log_loss(
+                y[part],
+                softmaxed(scores[part]),
+                sample_weight=None if w is None else w[part],
+                labels=labels,
+            )
+            for part in halves
+        ]
+        assert model.best_score_ == pytest.approx(np.mean(expected))

@@ -61,12 +61,24 @@ def test_the_gradient_of_the_written_objective_vanishes(data):
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], expit(Phi @ theta), atol=1e-12)
 
 
-def test_newton_needs_few_factorisations(rng):
-    X = rng.normal(size=(400, 5))
-    y = (X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=400) > 0).astype(int)
-    model = KernelLogisticRegression(reg=1e-4).fit(X, y)
-    assert model.n_factorisations_ <= 8
+@pytest.mark.parametrize("sigma", ["median", 0.8, 8.0])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_newton_needs_few_factorisations_at_a_thousand_rows(n_classes, sigma, rng):
+    X = rng.normal(size=(1000, 5))
+    cuts = [0.0] if n_classes == 2 else [-0.4, 0.4]
+    y = np.digitize(X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=1000), cuts)
+    model = KernelLogisticRegression(sigma=sigma, reg=1e-4).fit(X, y)
     assert model.gradient_norm_ <= 1e-7
+    # beyond two classes, factorisations are made only where conjugate gradients would take longer
+    assert model.n_factorisations_ <= (8 if n_classes == 2 else 8 * 4)
+    assert model.n_iter_ <= 8
+    if sigma != 0.8:
+        theta = model.coef_[0] if n_classes == 3 else model.coef_[0, :, 1:] - model.coef_[0, :, :1]
+        Phi = naive_kernel("rbf", X, X, model.sigma_)
+        slopes = model.predict_proba(X) - np.eye(n_classes)[y]
+        slopes = slopes if n_classes == 3 else slopes[:, 1:]
+        gradient = Phi.T @ slopes / 1000 + 1e-4 * theta
+        assert np.linalg.norm(gradient) <= 1e-7
 
 
 @pytest.mark.parametrize("solver", ["newton", "lbfgs"])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "docs/multitask.md", "docs/multilabel.md", "docs/mtda.md"]
+PAGES = ["README.md", "docs/klr.md", "docs/multitask.md", "docs/multilabel.md", "docs/mtda.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -3,7 +3,18 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kinlearn import LSPC, LSPCCV, KernelLogisticRegression, MultiTaskLSPC, MultiTaskLSPCCV
+from kinlearn import (
+    LSPC,
+    LSPCCV,
+    KernelLogisticRegression,
+    KernelLogisticRegressionCV,
+    MultiTaskKernelLogisticRegression,
+    MultiTaskKernelLogisticRegressionCV,
+    MultiTaskLSPC,
+    MultiTaskLSPCCV,
+)
+
+GRID = {"sigmas": [1.0, 4.0], "regs": [1e-4, 1e-2]}
 
 ESTIMATORS = [
     LSPC(),
@@ -16,13 +27,17 @@ ESTIMATORS = [
     LSPCCV(combine="best", scoring="log_loss"),
     KernelLogisticRegression(),
     KernelLogisticRegression(solver="lbfgs"),
+    KernelLogisticRegressionCV(**GRID),
+    KernelLogisticRegressionCV(**GRID, cv=3, combine="within_se", solver="lbfgs"),
+    MultiTaskKernelLogisticRegression(),
+    MultiTaskKernelLogisticRegressionCV(**GRID),
     MultiTaskLSPC(),
     MultiTaskLSPCCV(),
 ]
 
 
 @pytest.mark.filterwarnings(
-    "ignore:Columns spread", "ignore:n_centers=", "ignore:All training rows"
+    "ignore:Columns spread", "ignore:n_centers=", "ignore:All training rows", "ignore:The best"
 )
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_checks(estimator, check):

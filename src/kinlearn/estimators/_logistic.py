@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kinlearn.estimators._base import KernelClassifier
 from kinlearn.estimators._checks import check_choice, check_positive
 from kinlearn.estimators._training_set import TrainingSet
+from kinlearn.rows import join_groups
 from kinlearn.selection.scoring import HeldOutRows, resolve_scoring
 from kinlearn.solvers.logistic_newton import LogisticSolution
 from kinlearn.solvers.logistic_path import SOLVERS, Stopping
@@ -19,6 +20,7 @@ from kinlearn.solvers.splits import Splits
 
 # Averages of log-odds are log-odds; least squares of 0 and 1 on log-odds would not be.
 RULES = ("best", "within_se")
+N_FOLDS = 5
 
 
 class LogisticClassifier(KernelClassifier):
@@ -68,6 +70,7 @@ class LogisticClassifier(KernelClassifier):
 class TunedLogistic(LogisticClassifier):
     """What the tuned ones share: criteria of their own posterior."""
 
+    cv: Any
     scoring: Any
     combine: str
 
@@ -76,8 +79,18 @@ class TunedLogistic(LogisticClassifier):
         scoring = "log_loss" if self.scoring is None else resolve_scoring(self.scoring)
         return "brier" if scoring == "squared_error" else scoring
 
+    def _cv(self, data: TrainingSet, groups: np.ndarray | None) -> Any:
+        """Five folds unless told otherwise, or as many as there are rows or groups to hold out."""
+        if self.cv is not None:
+            return self.cv
+        units = data.n_rows if groups is None else np.unique(join_groups(groups, data.rows)).size
+        return max(2, min(N_FOLDS, units))
+
     def _log_odds_rows(self, data: TrainingSet, splits: Splits, pooled: bool) -> HeldOutRows:
-        return replace(self._held_out_rows(data, splits, pooled), beta=1.0)
+        rows = replace(self._held_out_rows(data, splits, pooled), beta=1.0)
+        if self.scoring is None:  # the loss that the fit minimises, class_weight included
+            return replace(rows, targets=rows.fit_targets, weights=rows.fit_weights)
+        return rows
 
     def _keep_held_out(self, data: TrainingSet, splits: Splits, scores: np.ndarray) -> None:
         whole = np.full((data.n_rows, scores.shape[1]), np.nan)

@@ -57,15 +57,15 @@ class TaskGridTuned(GridTuned):
         return np.unique([check_sharing(value, "Each of sharings") for value in values])
 
     def _task_splits(
-        self, data: TrainingSet, task: NDArray[np.intp], groups: Any
+        self, data: TrainingSet, task: NDArray[np.intp], groups: Any, cv: Any = None
     ) -> tuple[Splits, bool]:
         """Splits over distinct rows; folds are spread over tasks and, where possible, classes.
 
         A splitter or an iterable that the user gives sees the classes, as it expects.
         """
-        labels = data.labels
-        if isinstance(self.cv, (int, np.integer)) and not isinstance(self.cv, bool):
+        labels, cv = data.labels, self.cv if cv is None else cv
+        if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
             labels = task * len(data.classes) + data.labels
-            if np.bincount(labels[data.rows.first]).max() < self.cv:
+            if np.bincount(labels[data.rows.first]).max() < cv:
                 labels = task
-        return make_splits(self.cv, data.rows, labels, groups)
+        return make_splits(cv, data.rows, labels, groups)

@@ -32,13 +32,13 @@ class KernelLogisticRegressionCV(TunedLogistic, SingleLogistic, GridTuned):
     ----------
     sigmas, regs : array-like of float, optional
         As in :class:`LSPCCV`: the same grids when left out, widened in the same way.
-    cv : int, "loo", splitter or iterable, default=5
-        What is held out; a number makes stratified folds. ``"loo"`` is leave-one-out, or
-        leave-one-group-out with ``groups``: a fit for every row (or group) at every point, n/5
-        times the cost of five folds.
+    cv : int, "loo", splitter or iterable, optional
+        What is held out; a number makes stratified folds. Left out, there are five, or fewer where
+        fewer rows (or groups) are distinct. ``"loo"`` is leave-one-out, or leave-one-group-out with
+        ``groups``: a fit for every row (or group) at every point, n/5 times the cost of five folds.
     scoring : str or callable, optional
-        As in :class:`LSPCCV`, of the model's own probabilities; the log-loss when left out.
-        ``"squared_error"`` is the Brier score.
+        As in :class:`LSPCCV`, of the model's own probabilities; when left out, the log-loss that
+        the fit minimises, ``class_weight`` included. ``"squared_error"`` is the Brier score.
     combine : {"best", "within_se"}, default="best"
         ``"best"``: the best point. ``"within_se"``: of the best points of each width, the average
         of those within two paired standard errors of the best of all; their log-odds are averaged.
@@ -89,7 +89,7 @@ n_features_in_, feature_names_in_
         *,
         sigmas: Any = None,
         regs: Any = None,
-        cv: Any = 5,
+        cv: Any = None,
         scoring: Any = None,
         combine: str = "best",
         solver: str = "newton",
@@ -166,7 +166,7 @@ n_features_in_, feature_names_in_
         kernel = self._kernel()
         median = self._median(data, kernel)
         sigmas = self._sigma_grid(kernel, median)
-        splits, pooled = make_splits(self.cv, data.rows, data.labels, groups)
+        splits, pooled = make_splits(self._cv(data, groups), data.rows, data.labels, groups)
         n_folds = splits.n_rows_held_out if splits.leave_one_out else len(splits.blocks)
         design = self._single_design(data, kernel, median, n_fits=sigmas.size * n_folds)
         grid = LogisticGrid(design, splits, stopping, self.n_jobs)

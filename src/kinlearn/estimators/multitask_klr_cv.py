@@ -36,7 +36,7 @@ class MultiTaskKernelLogisticRegressionCV(TunedLogistic, TaskLogistic, TaskGridT
     ----------
     sigmas, sharings, regs : array-like of float, optional
         As in :class:`MultiTaskLSPCCV`.
-    cv : int, "loo", splitter or iterable, default=5
+    cv : int, "loo", splitter or iterable, optional
         As in :class:`KernelLogisticRegressionCV`; a number makes folds stratified by task and
         class.
     scoring, combine
@@ -80,7 +80,7 @@ cv_rows_, n_features_in_, feature_names_in_
     >>> from kinlearn.datasets import make_related_tasks
     >>> X, y, task = make_related_tasks(n_tasks=4, n_samples=20, random_state=0)
     >>> model = MultiTaskKernelLogisticRegressionCV(
-    ...     sigmas=[1, 2, 4], sharings=[0, 0.5, 1], regs=[1e-4, 1e-3, 1e-2]
+    ...     sharings=[0, 0.5, 1], regs=[1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1]
     ... ).fit(X, y, task=task)
     >>> model.predict_proba(X[:2], task=task[:2]).shape
     (2, 2)
@@ -92,7 +92,7 @@ cv_rows_, n_features_in_, feature_names_in_
         sigmas: Any = None,
         sharings: Any = None,
         regs: Any = None,
-        cv: Any = 5,
+        cv: Any = None,
         scoring: Any = None,
         average: str = "pooled",
         combine: str = "best",
@@ -174,7 +174,7 @@ cv_rows_, n_features_in_, feature_names_in_
         kernel = self._kernel()
         median = self._median(data, kernel)
         sigmas = self._sigma_grid(kernel, median)
-        splits, pooled = self._task_splits(data, index, groups)
+        splits, pooled = self._task_splits(data, index, groups, self._cv(data, groups))
         n_folds = splits.n_rows_held_out if splits.leave_one_out else len(splits.blocks)
         with blas_for_rows(data.n_rows):
             n_fits = sigmas.size * sharings.size * n_folds

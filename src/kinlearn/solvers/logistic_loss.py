@@ -31,8 +31,8 @@ class LogisticLoss:
     >>> import numpy as np
     >>> from kinlearn.solvers.logistic_loss import LogisticLoss
     >>> loss = LogisticLoss.of(np.eye(2), np.array([0.5, 0.5]))
-    >>> round(loss.value(np.zeros((2, 1))), 6) == round(np.log(2), 6)
-    True
+    >>> round(loss.value(np.zeros((2, 1))), 4)
+    0.6931
     """
 
     targets: Array

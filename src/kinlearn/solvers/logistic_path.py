@@ -36,8 +36,10 @@ from kinlearn.solvers.logistic_newton import (
 )
 
 SOLVERS = ("newton", "lbfgs")
-# So many conjugate gradient iterations cost about as much as an exact step.
-PATIENCE = 60
+# So many conjugate gradient iterations cost about as much as an exact step, whose factorisations
+# grow in number with the classes.
+PATIENCE = 40
+PATIENCE_PER_CLASS = 8
 DEFAULT_MAX_ITER = {"newton": 50, "lbfgs": 2000}
 
 
@@ -104,7 +106,8 @@ class DualPath:
             return LogisticSolution(np.zeros_like(self.loss.targets), 0.0, 0, made)
         run = _factor_solver(self.by_cholesky, self.stopping.solver)
         iterative = run is newton_multiclass
-        patience = {"patience": PATIENCE} if iterative else {}
+        n_classes = self.loss.targets.shape[1]
+        patience = {"patience": PATIENCE + PATIENCE_PER_CLASS * n_classes} if iterative else {}
         F = self.factor.F
         found = run(F, self.loss, reg, tol, most, self.start, scales, **patience)
         self.start = found.coef
