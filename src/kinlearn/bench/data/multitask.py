@@ -110,7 +110,7 @@ DATA = (
     _generated(
         "related_reversed", 30, None, "one task reversed", n_tasks=8, relatedness=0.8, n_reversed=1
     ),
-    _generated("related_classes", 40, 20, "three classes", n_tasks=6, n_classes=3),
+    _generated("related_classes", 40, None, "three classes", n_tasks=6, n_classes=3),
     _generated("unrelated", 30, None, "tasks that share little", n_tasks=8, relatedness=0.2),
     DataSet("digit_pairs", partial(draw, digit_pairs), 30, 20, "five pairs of digits, rows a task"),
     DataSet(
