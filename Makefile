@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 OUT ?= demo-output
+BENCH_OUT ?= bench-output
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench bench-costs docs clean
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +33,9 @@ test: lint
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 bench: $(VENV)/.bench
+	$(BIN)/kinlearn bench --quick --out $(BENCH_OUT)
+
+bench-costs: $(VENV)/.bench
 	$(BIN)/python benchmarks/lspc.py
 	$(BIN)/python benchmarks/page.py
 
@@ -40,4 +44,4 @@ docs: $(VENV)/.core
 	$(BIN)/python docs/heterogeneous_figures.py
 
 clean:
-	rm -rf $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo-output bench-output .pytest_cache .mypy_cache .ruff_cache

@@ -1,5 +1,5 @@
 """Facts about the machine that figures were measured on."""
 
-from kinlearn.reproduce.machine import machine_facts
+from kinlearn.machine import machine_facts
 
 __all__ = ["machine_facts"]

@@ -14,7 +14,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 TEXT = """# What it costs, and what the alternatives do
 
 Made by `python benchmarks/page.py` from `benchmarks/results/lspc.json` and `rivals.json`; to
-change a figure, measure again (`make bench`, `python benchmarks/rivals.py`). {machine}
+change a figure, measure again (`make bench-costs`, `python benchmarks/rivals.py`). {machine}
 
 ## In units of linear algebra
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import kinlearn
+from kinlearn.cli.bench import bench
 from kinlearn.cli.demo import demo
 from kinlearn.cli.example import example
 from kinlearn.cli.info import info
@@ -45,6 +46,7 @@ def _options(
     """Classification with trustworthy probabilities, in closed form, for one task or many."""
 
 
+app.command(epilog="Example: kinlearn bench single --quick --out bench-output")(bench)
 app.command(epilog="Example: kinlearn demo --out demo-output --seed 1")(demo)
 app.command(epilog="Example: kinlearn example clinic.csv --rows 900 --seed 1")(example)
 app.command(

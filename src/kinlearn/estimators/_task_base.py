@@ -127,6 +127,8 @@ class TaskClassifier(KernelClassifier):
         self.shared_coef_ = shared
         for name, values in mix.items():
             setattr(self, f"mix_{name}_", values)
+        for name in ("intercept_", "class_scale_"):  # of an earlier fit to one task
+            vars(self).pop(name, None)
 
     def _take_over(self, single: Any, sharing: float) -> None:
         """Become the single-task model that one task is, and forget an earlier fit to several."""
@@ -171,7 +173,8 @@ class TaskClassifier(KernelClassifier):
             coefs = self.shared_coef_ if t < 0 else self.coef_[:, t]
             part = X if len(present) == 1 else X[rows]
             scores[rows] = features.scores(part, self.kept_sigmas_, coefs)
-        return scores
+        # a stack of one task has offsets
+        return scores + getattr(self, "intercept_", 0.0)
 
     def _kernel_map(self, X: Any) -> KernelMap:
         kernel = self._kernel()

@@ -109,8 +109,8 @@ def add_model(graph: Graph, model: Any, X: Columns, task: str | None = None) -> 
         scores = _add_task_scores(graph, model, X.name, task)
     else:
         scores = add_scores(graph, X.name, model, model.kept_sigmas_, model.coef_)
-        if hasattr(model, "intercept_"):
-            scores = graph.add("Add", scores, graph.constant(model.intercept_))
+    if hasattr(model, "intercept_"):
+        scores = graph.add("Add", scores, graph.constant(model.intercept_))
     if isinstance(model, MultiLabelClassifier):
         return _add_multilabel(graph, model, scores)
     proba = add_posterior(graph, scores, model.posterior, model.beta_, _fallback(model))

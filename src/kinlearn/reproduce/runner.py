@@ -9,9 +9,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from kinlearn.machine import machine_facts
 from kinlearn.reproduce.experiment import Experiment, Options, Page
 from kinlearn.reproduce.journal import Journal
-from kinlearn.reproduce.machine import machine_facts
 from kinlearn.reproduce.markdown import compose
 
 Report = Callable[[int, int, str], None]

@@ -15,11 +15,13 @@ PACKAGES = (
     "numpy",
     "scipy",
     "scikit-learn",
+    "threadpoolctl",
     "joblib",
     "hmmlearn",
+    "lightgbm",
+    "lsanomaly",
     "opencv-python-headless",
     "soundfile",
-    "lsanomaly",
 )
 
 

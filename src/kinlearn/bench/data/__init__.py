@@ -1,0 +1,1 @@
+"""Data sets of the suites: scikit-learn's own, generators, files under ``KINLEARN_DATA``."""

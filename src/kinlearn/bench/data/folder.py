@@ -1,0 +1,63 @@
+"""Reading the user's own copies of data sets, from the folder that ``KINLEARN_DATA`` names."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kinlearn.bench.problem import DATA_VARIABLE
+
+Floats = NDArray[np.float64]
+
+
+def path_of(name: str) -> Path:
+    """Path of a file below the folder."""
+    folder = os.environ.get(DATA_VARIABLE)
+    if not folder:
+        raise FileNotFoundError(f"Set {DATA_VARIABLE} to a folder that holds {name}.")
+    return Path(folder) / name
+
+
+@cache
+def read_npz(name: str, rows: str = "X", labels: str = "y") -> tuple[Floats, NDArray[Any]]:
+    """Rows and labels of an npz file."""
+    with np.load(path_of(name), allow_pickle=False) as stored:
+        return stored[rows].astype(np.float64), stored[labels]
+
+
+@cache
+def read_mat(name: str) -> dict[str, Any]:
+    """Variables of a Matlab file."""
+    from scipy.io import loadmat
+
+    return loadmat(path_of(name))
+
+
+@cache
+def read_csv_one_hot(name: str) -> tuple[Floats, NDArray[np.int64]]:
+    """Rows of a file of comma-separated values, categories one-hot; the last is the label."""
+    lines = path_of(name).read_text().splitlines()
+    table = np.array([line.split(", ") for line in lines if line.strip()])
+    columns = []
+    for values in table[:, :-1].T:
+        try:
+            columns.append(values.astype(np.float64)[:, None])
+        except ValueError:
+            columns.append((values[:, None] == np.unique(values)).astype(np.float64))
+    return np.hstack(columns), np.unique(table[:, -1], return_inverse=True)[1].astype(np.int64)
+
+
+@cache
+def read_idx(name: str) -> NDArray[np.uint8]:
+    """A gzipped IDX file of bytes, as MNIST and its relatives come in."""
+    import gzip
+
+    content = gzip.decompress(path_of(name).read_bytes())
+    n_axes = content[3]
+    shape = np.frombuffer(content, ">i4", count=n_axes, offset=4)
+    return np.frombuffer(content, np.uint8, offset=4 + 4 * n_axes).reshape(shape)
