@@ -127,8 +127,8 @@ class TaskClassifier(KernelClassifier):
         self.shared_coef_ = shared
         for name, values in mix.items():
             setattr(self, f"mix_{name}_", values)
-        for name in ("intercept_", "class_scale_"):  # of an earlier fit to one task
-            vars(self).pop(name, None)
+        for name in vars(self).keys() & {"intercept_", "class_scale_"}:
+            delattr(self, name)  # an earlier fit to one task
 
     def _take_over(self, single: Any, sharing: float) -> None:
         """Become the single-task model that one task is, and forget an earlier fit to several."""
