@@ -1,6 +1,8 @@
 """ONNX graphs answer as the models do, in onnxruntime."""
 
 import builtins
+import subprocess
+import sys
 
 import numpy as np
 import onnxruntime
@@ -52,6 +54,7 @@ def run(graph, **inputs):
 
 def same(found, proba, label, atol=1e-7):
     np.testing.assert_allclose(found["probabilities"], proba, rtol=0, atol=atol)
+    assert np.ptp(proba, axis=0).max() > 0.01  # answers that differ between rows
     assert found["label"].tolist() == np.asarray(label).tolist()
 
 
@@ -86,10 +89,10 @@ def test_one_task(name, classes):
 
 def test_far_away_where_all_scores_round_to_zero():
     model = LSPC(posterior="rounded", fallback="prior", sigma=0.3).fit(X, CLASSES)
-    far = np.full((2, 3), 1e4)
-    found = run(to_onnx(model), X=far)
-    np.testing.assert_allclose(found["probabilities"], np.tile(model.prior_, (2, 1)))
-    same(found, model.predict_proba(far), model.predict(far))
+    rows = np.vstack([np.full((2, 3), 1e4), NEW])
+    found = run(to_onnx(model), X=rows)
+    np.testing.assert_allclose(found["probabilities"][:2], np.tile(model.prior_, (2, 1)))
+    same(found, model.predict_proba(rows), model.predict(rows))
 
 
 def test_rows_of_zeros():
@@ -229,10 +232,16 @@ def table(n, seed):
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(np.abs(rng.normal(1, 1, (n, 3))), columns=["age", "dose", "level"])
     frame.loc[rng.random(n) < 0.1, "age"] = np.nan
-    frame["unit"] = np.array(["a", "b", "c", "d", None], dtype=object)[rng.integers(0, 5, n)]
+    frame["unit"] = np.array(["a", "b", "c", "d", np.nan], dtype=object)[rng.integers(0, 5, n)]
     frame["grade"] = np.array(["hi", "lo"], dtype=object)[rng.integers(0, 2, n)]
     frame["site"] = np.array(["north", "south", "west"], dtype=object)[np.arange(n) % 3]
     return frame.astype({"unit": object, "grade": object, "site": object})
+
+
+def answers(frame):
+    """Classes that numbers and text both tell something about."""
+    known = frame["grade"] == "hi" if "grade" in frame else frame["unit"] == "a"
+    return np.array(["high", "low", "mid"])[(frame["dose"] > 1).astype(int) + known.astype(int)]
 
 
 def as_inputs(frame):
@@ -275,19 +284,34 @@ def clinic(last, task=False):
     return make_pipeline(ColumnTransformer(parts), last)
 
 
+def test_missing_text_is_a_category_of_its_own():
+    frame, new = table(36, 0)[["age", "unit"]], table(40, 1)[["age", "unit"]]
+    front = make_column_transformer(
+        (SimpleImputer(), ["age"]),
+        (filled(OneHotEncoder(handle_unknown="ignore", sparse_output=False)), ["unit"]),
+    )
+    missing = frame["unit"].isna().to_numpy()
+    model = make_pipeline(front, LSPC(sigma=1.0)).fit(frame, missing.astype(int))
+    found = run(to_onnx(model), **as_inputs(new))
+    same(found, model.predict_proba(new), model.predict(new))
+    none = pd.Series(np.nan, index=new.index, dtype=object)
+    odd = model.predict_proba(new.assign(unit="never")) - model.predict_proba(new.assign(unit=none))
+    assert np.abs(odd).max() > 0.01
+
+
 @EDGE
 @pytest.mark.parametrize("given", [True, False])
 def test_a_table_of_mixed_columns(given):
     frame, new = table(36, 0).drop(columns="site"), table(60, 1).drop(columns="site")
     new.loc[3, "unit"] = new.loc[4, "grade"] = "never seen"
-    model = clinic(LSPCCV(**SMALL)).fit(frame, CLASSES)
+    model = clinic(LSPCCV(**SMALL)).fit(frame, answers(frame))
     graph = to_onnx(model, frame if given else None)
     same(run(graph, **as_inputs(new)), model.predict_proba(new), model.predict(new))
 
 
 def test_a_table_and_tasks_apart():
     frame, new = table(36, 0).drop(columns="site"), table(50, 1).drop(columns="site")
-    model = clinic(MultiTaskLSPC()).fit(frame, CLASSES, multitasklspc__task=TASK)
+    model = clinic(MultiTaskLSPC()).fit(frame, answers(frame), multitasklspc__task=TASK)
     found = run(to_onnx(model), **as_inputs(new), task=UNSEEN.astype(object))
     same(found, model.predict_proba(new, task=UNSEEN), model.predict(new, task=UNSEEN))
 
@@ -355,7 +379,8 @@ def test_steps_that_only_skl2onnx_knows():
     )
     frame = table(36, 0).drop(columns=["site", "unit", "level"]).fillna({"age": 1.0})
     new = table(40, 1).drop(columns=["site", "unit", "level"]).fillna({"age": 1.0})
-    model = make_pipeline(front, MultiTaskLSPC()).fit(frame, CLASSES, multitasklspc__task=TASK)
+    model = make_pipeline(front, MultiTaskLSPC())
+    model.fit(frame, answers(frame), multitasklspc__task=TASK)
     ids = UNSEEN[:40]
     found = run(to_onnx(model), **as_inputs(new), task=ids.astype(object))
     same(found, model.predict_proba(new, task=ids), model.predict(new, task=ids), atol=1e-5)
@@ -372,7 +397,8 @@ def test_columns_that_are_not_used_and_odd_names(known):
     )
     names = {"dose": "dose of drug (mg)"}
     frame, new = table(36, 0).rename(columns=names), table(40, 1).rename(columns=names)
-    model = make_pipeline(front, LSPC()).fit(frame, CLASSES)
+    y = answers(table(36, 0))
+    model = make_pipeline(front, LSPC()).fit(frame, y)
     graph = to_onnx(model, frame)
     wanted = {value.name for value in graph.graph.input}
     assert wanted == set(frame)
@@ -407,6 +433,12 @@ def test_registered_with_skl2onnx():
 
 
 # -- refusals ---------------------------------------------------------------------------------
+
+
+def test_importing_kinlearn_imports_nothing_of_onnx():
+    code = "import sys, kinlearn; print([m for m in sys.modules if 'onnx' in m.split('.')[0]])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_refusals(monkeypatch):

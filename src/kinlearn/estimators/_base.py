@@ -277,7 +277,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     def familiarity(self, X: Any) -> np.ndarray:
         """Return how well training rows support each row, as a quantile of their own support.
 
-        The support of a row is the nearness of its fifth-nearest centre, in the kernel's measure.
+        The support of a row is the nearness of its second-nearest centre, in the kernel's measure.
 
         Parameters
         ----------
