@@ -42,8 +42,7 @@ iteration; "shrinkage" adds a multiple of the mean variance to the scatter.
 
 Fig. 1 shows the objective over the iterations for the first split, Fig. 2 the error of "table1"
 over d' for the first split, at {{d_primes}} (the paper: 200 to 500 at intervals of 10, 20
-splits): the objective does not depend on d' at its optimum, so that a finer curve would show the
-noise of the start.
+splits).
 """
 
 REASONS = """
@@ -52,11 +51,12 @@ task, so that directions without any scatter within people exist and the objecti
 bound of one on them: what MTDA then returns depends on how such ties are broken, and the tasks
 are coupled by one scalar only. The algorithm as printed may also spend some of its d' = 300
 intermediate directions where nothing varies at all (a task's images span fewer), which raises the
-ratio and loses directions: its objective can end above that of the joint solver, which stays in
-the span of the images, and its error far above. Without steps 2.3 and 2.4 the alternation ends
-where the joint solver does. Shrinkage, which makes the problem well posed, matters more than
-learning the databases together. Aggregate fails in the paper for p = 2 and 3 and works from 4 on;
-here it works throughout, because its d' is capped at the rank that the smallest task has.
+ratio and loses directions: its objective can end above or below that of the joint solver, which
+stays in the span of the images, and its error far above. This grows with d', so that the error of
+the algorithm as printed does depend on d'. Without steps 2.3 and 2.4 the alternation ends where
+the joint solver does, whatever d' is. Shrinkage, which makes the problem well posed, matters more
+than learning the databases together. Aggregate fails in the paper for p = 2 and 3 and works from
+4 on; here it works throughout, because its d' is capped at the rank that the smallest task has.
 """
 
 
