@@ -70,7 +70,7 @@ def _stored(name: str, about: str, file: str | None = None) -> DataSet:
 
 
 DATA = (
-    DataSet("rotated", partial(draw, rotated), SIZE, QUICK_SIZE, "toy of the paper, 10 labels"),
+    DataSet("rotated", partial(draw, rotated), SIZE, None, "toy of the paper, 10 labels"),
     DataSet("topics", partial(draw, random_topics), SIZE, QUICK_SIZE, "generated, 8 labels"),
     DataSet(
         "digit_properties", partial(draw, digit_properties), SIZE, QUICK_SIZE, "digits, 5 labels"
