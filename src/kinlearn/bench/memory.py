@@ -21,7 +21,7 @@ class PeakMemory:
     >>> import numpy as np
     >>> from kinlearn.bench.memory import PeakMemory
     >>> memory = PeakMemory()
-    >>> held = np.ones(4_000_000)
+    >>> held = np.ones(8_000_000)
     >>> found = memory.megabytes()
     >>> found is None or found > 20
     True
