@@ -28,8 +28,7 @@ do without. Digits, enlarged with small noise.
 
 Up to 2000 training rows of each set (all there are where that is less), one split, every model
 tuned by its own practice on one thread. Log-loss on new rows, and seconds of the whole tuned fit.
-The LSPCCV cells were measured minutes after the others, on the same machine: read the speeds as
-approximate until all cells come from one run (`python benchmarks/rivals.py --fresh`).
+All cells are of one run (`python benchmarks/rivals.py --fresh`), on a machine doing other work too.
 
 {details}
 

@@ -32,7 +32,7 @@ from kinlearn.familiarity import familiarity, reference_support, support
 from kinlearn.kernels import Kernel, KernelMap, median_width, resolve_kernel
 from kinlearn.kernels.measures import Rows
 from kinlearn.posterior import fit_beta, posterior
-from kinlearn.rows import DistinctRows
+from kinlearn.rows import DistinctRows, find_distinct_rows
 from kinlearn.selection.scoring import HeldOutRows
 from kinlearn.solvers.splits import Splits
 
@@ -172,7 +172,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             if kernel.name == "precomputed":  # columns as the user numbers them
                 self.centers_ = rows.first[positions]
         self.n_centers_ = int(self.centers_.shape[0])
-        self.support_ = reference_support(kernel, X, self.centers_, positions, rows.canonical)
+        self.support_: np.ndarray | None = None  # where all rows are centres, these tell it
+        if positions is None or positions.size < n_rows or kernel.name == "precomputed":
+            self.support_ = reference_support(kernel, X, self.centers_, positions, rows.canonical)
         return positions
 
     def _given_centers(self, X: Rows, kernel: Kernel) -> Rows:
@@ -323,13 +325,18 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         kernel = self._kernel()
         _check_for_kernel(X, kernel)
+        return familiarity(support(kernel, X, self.centers_), self._reference_support())
+
+    def _reference_support(self) -> np.ndarray:
+        """Return the support of training rows, or of the centres where only those are known."""
         reference = getattr(self, "support_", None)
-        if reference is None:  # the rows were never seen together
-            everything = np.arange(self.n_centers_)
-            reference = reference_support(
-                kernel, self.centers_, self.centers_, everything, everything
-            )
-        return familiarity(support(kernel, X, self.centers_), reference)
+        if reference is not None:
+            return reference
+        centers = find_distinct_rows(self.centers_)
+        everything = np.arange(self.n_centers_)
+        return reference_support(
+            self._kernel(), self.centers_, self.centers_, everything, centers.canonical
+        )
 
     def _without_task_column(self, X: Any) -> Any:
         return X

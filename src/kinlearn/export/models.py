@@ -224,7 +224,8 @@ def _add_is_familiar(graph: Graph, model: Any, X: str, least: float) -> str:
         "TopK", measure, graph.constant([kth]), axis=1, largest=int(similar), n_results=2
     )
     support = graph.add("Gather", nearest, graph.constant(kth - 1), axis=1)
-    needed = float(model.support_[int(np.ceil(least * len(model.support_))) - 1])
+    reference = model._reference_support()
+    needed = float(reference[int(np.ceil(least * len(reference))) - 1])
     if similar:
         return graph.add("GreaterOrEqual", support, graph.constant(needed))
     return graph.add("LessOrEqual", support, graph.constant(-needed))
