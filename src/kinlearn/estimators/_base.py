@@ -172,9 +172,10 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             if kernel.name == "precomputed":  # columns as the user numbers them
                 self.centers_ = rows.first[positions]
         self.n_centers_ = int(self.centers_.shape[0])
-        self.support_: np.ndarray | None = None  # where all rows are centres, these tell it
         if positions is None or positions.size < n_rows or kernel.name == "precomputed":
             self.support_ = reference_support(kernel, X, self.centers_, positions, rows.canonical)
+        elif hasattr(self, "support_"):  # an earlier fit's: where all rows are centres, these tell
+            del self.support_
         return positions
 
     def _given_centers(self, X: Rows, kernel: Kernel) -> Rows:
