@@ -25,7 +25,8 @@ from kinlearn.bench.summary import SuiteSummary
 
 OPENING = """# Should I use this?
 
-Made by `kinlearn bench --page` from the stored results of one run, sentences and all: to change a
+Made by `kinlearn bench --page` from stored results, whose cells may come from several sittings.
+Sentences are made from them, too: to change a
 figure, measure again (`kinlearn bench`). {machine}
 
 Every method gets the same splits and is tuned by its own best practice; each cell runs in a process
