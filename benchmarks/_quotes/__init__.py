@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-TOPICS = ("klr",)
+TOPICS = ("klr", "multitask", "multilabel", "faces", "mtda")
 
 
 def load_all() -> None:

@@ -23,7 +23,7 @@ WORDS = (
     "fifty|hundred|a thousand"
 )
 FIGURE = re.compile(
-    r"(?<![\w.,/-])(?:"
+    r"(?<![\w.,/√-])(?:"
     r"(?!1e)\d[\d,]*(?:\.\d+)?e[-+−]?\d+"  # a number times a power of ten
     r"|\d[\d,]*\.\d+(?!\.\d)|\.\d+"  # a decimal point
     rf"|\d[\d,]*(?:{UNITS})"  # a number before a unit
