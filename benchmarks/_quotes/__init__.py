@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-TOPICS = ("klr", "multitask", "multilabel", "faces", "mtda")
+TOPICS = ("klr", "multitask", "multilabel", "faces", "mtda", "deployment", "large", "streaming")
 
 
 def load_all() -> None:
