@@ -67,5 +67,7 @@ quotes(
     train_gb=lambda: f"{memory('adult/train') / 1000:.2f} GB",
     input_mb=lambda: f"{memory('predict/5000000', 'input_mb'):.0f} MB",
     predict_mb=lambda: f"{memory('predict/5000000'):.0f} MB",
-    predict_minutes=lambda: f"{digits(memory('predict/5000000', 'processor_seconds') / 60)} minutes",
+    predict_minutes=lambda: (
+        f"{digits(memory('predict/5000000', 'processor_seconds') / 60)} minutes"
+    ),
 )

@@ -77,8 +77,8 @@ def direct_sentence() -> str:
     if not parts:
         return "The direct solver was measured at every number of centres above."
     return (
-        f"Where the direct solver was not measured, its operations and its speed at {least:,} centres "
-        f"give an estimate of its CPU seconds: {' and '.join(parts)}."
+        f"Where the direct solver was not measured, its operations and its speed at {least:,} "
+        f"centres give an estimate of its CPU seconds: {' and '.join(parts)}."
     )
 
 
@@ -101,7 +101,9 @@ def sizes_of(*solvers: str) -> str:
 quotes(
     "large",
     beta_centres=lambda: sizes_of("pcg", "direct"),
-    single=lambda: extent(both("pcg-single-kept", "pcg-kept", "processor_seconds"), "{:.2f}".format),
+    single=lambda: extent(
+        both("pcg-single-kept", "pcg-kept", "processor_seconds"), "{:.2f}".format
+    ),
     kept=lambda: extent(both("pcg", "pcg-kept", "processor_seconds"), "{:.1f}".format),
     ahead=lambda: extent(both("direct", "pcg-single-kept", "processor_seconds"), "{:.1f}".format),
     remade=lambda: extent(both("pcg", "direct", "processor_seconds"), "{:.1f}".format),
@@ -117,7 +119,10 @@ def dask_table() -> str:
         rows.append(
             [
                 f"{int(n_rows):,} rows, {int(parts)} partitions, {int(m):,} centres",
-                *(f"{np.median(seconds[k]):.0f} s" for k in ("dask", "dask-threads", "one process")),
+                *(
+                    f"{np.median(seconds[k]):.0f} s"
+                    for k in ("dask", "dask-threads", "one process")
+                ),
                 f"{cell['ratio']:.2f}",
                 f"{cell['largest_difference']:.0e}",
             ]

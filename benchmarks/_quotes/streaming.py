@@ -110,7 +110,7 @@ def off(*starts: str) -> str:
 
 
 def memory_off() -> str:
-    rows = [row for row in measured("rows/", "tasks/")]
+    rows = measured("rows/", "tasks/")
     gaps = [abs(row["peak_mb"] * 2**20 / planned(row).memory_bytes - 1) for row in rows]
     return f"{max(gaps):.0%}".replace("%", " %")
 
@@ -191,8 +191,8 @@ def nystroem_sentence() -> str:
                 lower += cell["log_loss"] < ours["log_loss"]
                 times.append(cell["seconds"] / ours["seconds"])
     return (
-        f"At equal m, logistic regression on Nystroem features has the lower log-loss in {lower} of "
-        f"{count} comparisons, and takes {extent(times)} times as long."
+        f"At equal m, logistic regression on Nystroem features has the lower log-loss in {lower} "
+        f"of {count} comparisons, and takes {extent(times)} times as long."
     )
 
 

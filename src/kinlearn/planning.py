@@ -1,8 +1,8 @@
 """What a pass over rows takes: memory, processor hours, machines, before any of it is bought.
 
-The model with fixed centres is solved from sums (see :class:`kinlearn.NormalEquations`), so its costs
-are simple formulas in rows, features, centres, classes and tasks. The constants below were set by
-measurements that are part of the documentation's page on planning, which shows both side by side.
+The model with fixed centres is solved from sums (see :class:`kinlearn.NormalEquations`), so its
+costs are simple formulas in rows, features, centres, classes and tasks. The constants below were
+set by measurements; the documentation's page on planning shows both side by side.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Plan(NamedTuple):
     sums_bytes : float
         Size of the sums: in memory, on disk, and sent by each machine.
     memory_bytes : float
-        Peak memory of each process, sums, interpreter, calibration and solution included; it does
-        not depend on the number of rows, as long as each task has as many rows as there are centres.
+        Peak memory of each process, sums, interpreter, calibration and solution included. It does
+        not grow with the rows, once each task has as many of them as there are centres.
     pass_seconds : float
         Processor seconds of the pass; they divide by the number of cores.
     solve_seconds : float
@@ -57,7 +57,7 @@ class Plan(NamedTuple):
         return self.pass_seconds / n_cores + self.solve_seconds
 
     def cores_within(self, seconds: float) -> int | None:
-        """The fewest cores that end within that time; None where the solution alone takes longer."""
+        """The fewest cores that end within that time; None if the solution alone takes longer."""
         left = seconds - self.solve_seconds
         return max(1, math.ceil(self.pass_seconds / left)) if left > 0 else None
 
