@@ -8,6 +8,7 @@ import pytest
 import sklearn
 import typer
 import yaml
+from typer.testing import CliRunner
 
 from kinlearn.cli import app
 
@@ -127,6 +128,18 @@ def test_commands_are_found():
     )
     found = [" ".join(command.split()) for command in commands(text)]
     assert sorted(found) == ["kinlearn info m.kin", "kinlearn train a.csv --target b"]
+
+
+def test_the_walk_with_a_table_works_as_printed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = [c for c in commands((ROOT / "README.md").read_text("utf-8")) if "clinic.csv" in c]
+    assert [command.split()[1] for command in found] == ["example", "train", "predict"]
+    for command in found:
+        few = ["--rows", "150"] if " example " in command else []  # 900 rows take a while
+        done = CliRunner().invoke(app, [*shlex.split(command)[1:], *few])
+        assert done.exit_code == 0, done.output
+    assert "decision" in Path("scored.csv").read_text("utf-8").splitlines()[0]
+    assert Path("report.html").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
