@@ -47,9 +47,8 @@ class Reader:
             for name, thing in vars(builtins).items()
             if isinstance(thing, type) and issubclass(thing, BaseException)
         } | {"LinAlgError", "ConvergenceWarning"}
-        classes = [
-            n for t in self.trees.values() for n in ast.walk(t) if isinstance(n, ast.ClassDef)
-        ]
+        nodes = [node for tree in self.trees.values() for node in ast.walk(tree)]
+        classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
         for _ in range(3):  # a class may come before the one it is made from
             for node in classes:
                 if any(last_name(base) in self.exceptions for base in node.bases):
