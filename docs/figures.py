@@ -59,7 +59,7 @@ def _draw_plane(ax: Any) -> None:
     """Probabilities where there are rows, and nothing claimed where there are none."""
     X, y = make_moons(400, noise=0.25, random_state=0)
     model = HandOver(LSPCCV(), max_error=0.05).fit(X, y)
-    across, up = np.meshgrid(np.linspace(-2.1, 3.1, 500), np.linspace(-1.6, 2.2, 400))
+    across, up = np.meshgrid(np.linspace(-1.8, 2.75, 500), np.linspace(-1.35, 1.85, 400))
     points = np.column_stack([across.ravel(), up.ravel()])
     found = model.assess(points)
     proba = np.where(found.reason == "unfamiliar", np.nan, found.proba[:, 1])
@@ -82,14 +82,15 @@ def _draw_plane(ax: Any) -> None:
 
 
 def _draw_digits_reliability(ax: Any) -> None:
-    """Ten digits from 300 labels: the share of right answers at each stated confidence."""
+    """Noisy digits from 600 labels: the share of right answers at each stated confidence."""
     X, y = load_digits(return_X_y=True)
+    X = X / 16 + np.random.default_rng(0).normal(scale=0.3, size=X.shape)
     X_train, X_test, y_train, y_test = train_test_split(
-        X / 16, y, train_size=300, random_state=0, stratify=y
+        X, y, train_size=600, random_state=0, stratify=y
     )
     model = LSPCCV().fit(X_train, y_train)
-    ReliabilityDisplay.from_estimator(model, X_test, y_test, n_bins=8, ax=ax, name="digits")
-    ax.set_title("What is said is true")
+    ReliabilityDisplay.from_estimator(model, X_test, y_test, n_bins=10, ax=ax, name="LSPC")
+    ax.set_title("Confidence that is earned")
 
 
 def _draw_sharing(ax: Any, n_seeds: int = 3) -> None:
