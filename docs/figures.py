@@ -69,8 +69,8 @@ def _draw_plane(ax: Any) -> None:
         proba.reshape(across.shape),
         levels=np.linspace(0, 1, 21),
         cmap="PuOr_r",
-        vmin=-0.2,
-        vmax=1.2,
+        vmin=-0.35,
+        vmax=1.35,
     )
     for label, colour in enumerate(("#35125C", "#6B3500")):
         ax.scatter(*X[y == label].T, s=7, color=colour, linewidth=0)
@@ -89,7 +89,9 @@ def _draw_digits_reliability(ax: Any) -> None:
         X, y, train_size=600, random_state=0, stratify=y
     )
     model = LSPCCV().fit(X_train, y_train)
-    ReliabilityDisplay.from_estimator(model, X_test, y_test, n_bins=10, ax=ax, name="LSPC")
+    ReliabilityDisplay.from_estimator(
+        model, X_test, y_test, n_bins=10, ax=ax, name="noisy digits", histogram=False
+    )
     ax.set_title("Confidence that is earned")
 
 
