@@ -48,7 +48,6 @@ myst_heading_anchors = 4
 autosummary_generate = True
 autosummary_context = {"class_members": class_members()}
 autodoc_typehints = "none"
-autodoc_default_options = {"show-inheritance": False}
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 add_module_names = False
@@ -72,15 +71,18 @@ sphinx_gallery_conf = {
 
 # -- Pages --------------------------------------------------------------------------------------
 html_theme = "pydata_sphinx_theme"
+MARK = "_static/mark.svg"
 html_title = "kinlearn"
 html_static_path = ["_static"]
 html_css_files = ["kinlearn.css"]
-html_favicon = "_static/mark.svg"
+html_favicon = MARK
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": [], "which_estimator": [], "changes": []}
+html_sidebars = {"**": ["sidebar-nav-bs"], "index": [], "which_estimator": []}
+html_context = {"default_mode": "auto"}
+toc_object_entries_show_parents = "hide"
 html_theme_options = {
-    "logo": {"text": "kinlearn", "image_light": "_static/mark.svg", "image_dark": "_static/mark.svg"},
+    "logo": {"text": "kinlearn", "image_light": MARK, "image_dark": MARK},
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "show_toc_level": 2,
