@@ -1,0 +1,47 @@
+"""The guide: pages have the same parts, links lead somewhere, and blocks print what is shown."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from printed import blocks_of, differences, run_page
+
+DOCS = Path(__file__).parent.parent / "docs"
+QUESTIONS = sorted((DOCS / "guide").glob("*.md"))
+OTHERS = [DOCS / name for name in ("migrating.md", "extending.md")]
+PARTS = ["Try it", "Read the result", "What can go wrong", "When not to use it"]
+
+
+def test_the_questions_are_there():
+    wanted = "features_differ few_labels many_sites many_tags must_not_be_wrong too_big"
+    assert [page.stem for page in QUESTIONS] == wanted.split()
+
+
+@pytest.mark.parametrize("page", QUESTIONS, ids=lambda page: page.stem)
+def test_every_page_has_the_same_parts(page):
+    text = page.read_text(encoding="utf-8")
+    assert re.findall(r"^## (.*)$", text, flags=re.MULTILINE) == PARTS
+    assert "\nDeeper: " in text
+    assert blocks_of(page)
+
+
+@pytest.mark.parametrize("page", QUESTIONS, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}, not there."
+
+
+@pytest.mark.parametrize("page", [*QUESTIONS, *OTHERS], ids=lambda page: page.stem)
+def test_a_page_prints_what_it_shows(page):
+    pairs = run_page(page)
+    assert pairs, f"{page.name} shows nothing of what its examples print."
+    for shown, printed in pairs:
+        assert not differences(shown, printed)
+
+
+def test_differences_are_found():
+    assert not differences("accuracy 0.91\n", "accuracy 0.93\n")
+    assert differences("accuracy 0.91\n", "accuracy 0.71\n")
+    assert differences("accuracy 0.91\n", "error 0.91\n")
+    assert differences("[1 2 3]\n", "[1 2]\n")
