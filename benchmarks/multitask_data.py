@@ -137,6 +137,8 @@ def show(results: Results, n_seeds: int) -> str:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0, help="the first seed to measure")
+    parser.add_argument("--methods", nargs="+", default=list(methods()), choices=list(methods()))
     parser.add_argument("--sets", nargs="+", default=list(SETTINGS), choices=list(SETTINGS))
     parser.add_argument("--fresh", action="store_true", help="measure everything anew")
     parser.add_argument("--out", type=Path, default=RESULTS / "multitask_data.json")
@@ -147,9 +149,11 @@ def main(arguments: list[str] | None = None) -> None:
         for name in options.sets:
             load, sizes, by_class = SETTINGS[name]
             data = load()
-            for seed in range(options.seeds):
+            for seed in range(options.first, options.seeds):
                 for n in sizes:
                     for method, make in methods().items():
+                        if method not in options.methods:
+                            continue
                         results.cell(
                             (name, n, method, seed),
                             lambda m=make, d=data, k=n, s=seed, b=by_class: measure(m, d, k, s, b),

@@ -45,7 +45,8 @@ and shuttle, and behind on digits, pen strokes and breast cancer. The Gaussian p
 """
 
 
-def main() -> None:
+def page_text() -> str:
+    """The page, from the stored results."""
     costs = json.loads((RESULTS / "lspc.json").read_text())
     rivals = json.loads((RESULTS / "rivals.json").read_text())
     facts = costs["machine"]
@@ -53,15 +54,17 @@ def main() -> None:
         f"Measured on {facts['cores']} cores of an {facts['processor']}, Python {facts['python']}, "
         f"numpy {facts['packages']['numpy']}, scikit-learn {facts['packages']['scikit-learn']}."
     )
-    PAGE.write_text(
-        TEXT.format(
-            machine=machine,
-            threads=costs["threads"],
-            costs=show([row for cell in costs["cells"].values() for row in cell]),
-            details=table(*details(rivals["cells"])),
-            summary=table(*summary(rivals["cells"])),
-        )
+    return TEXT.format(
+        machine=machine,
+        threads=costs["threads"],
+        costs=show([row for cell in costs["cells"].values() for row in cell]),
+        details=table(*details(rivals["cells"])),
+        summary=table(*summary(rivals["cells"])),
     )
+
+
+def main() -> None:
+    PAGE.write_text(page_text())
     print(PAGE.relative_to(PAGE.parent.parent))
 
 

@@ -1,0 +1,13 @@
+"""Figures quoted in the pages, each tied to a results file; see ``marks`` for how a page says so."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+TOPICS = ("klr", "multitask", "multilabel", "faces", "mtda")
+
+
+def load_all() -> None:
+    """Import every topic, which registers its quotes."""
+    for topic in TOPICS:
+        import_module(f"_quotes.{topic}")

@@ -1,0 +1,5 @@
+"""Numbers that look measured and are not, by page: the words around them, and why."""
+
+from __future__ import annotations
+
+NOT_MEASURED: dict[str, dict[str, str]] = {}
