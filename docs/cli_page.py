@@ -17,7 +17,7 @@ ORDER = ("demo", "example", "train", "predict", "report", "info", "bench", "repr
 
 HEAD = """# The command line
 
-`kinlearn COMMAND` and `python -m kinlearn COMMAND` are the same (extra `cli`; pictures need `plot`, too).
+`kinlearn COMMAND` and `python -m kinlearn COMMAND` are the same (extra `cli`; pictures: `plot`).
 `kinlearn COMMAND --help` says what is said here. A refusal is one sentence on standard error and a
 non-zero exit. [For a person with a table](tables.md) walks through the commands; this page lists
 them. It is made by `python docs/cli_page.py`.

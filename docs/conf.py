@@ -32,6 +32,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "inline_svg",
     "repository_links",
+    "shapes",
 ]
 exclude_patterns = ["_build", "_ext", "_templates", "api/generated/backreferences"]
 templates_path = ["_templates"]
@@ -63,6 +64,8 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "show_memory": False,
+    # The page of run times would load scripts from the network, and times are this machine's.
+    "write_computation_times": False,
     "min_reported_time": 3600,
     "download_all_examples": False,
     "remove_config_comments": True,

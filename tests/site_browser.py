@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from playwright.sync_api import TimeoutError, sync_playwright
+
 HERE = Path(__file__).parent
 READABLE = (HERE / "site_browser.js").read_text(encoding="utf-8")
 NARROW_ENOUGH = (HERE / "site_width.js").read_text(encoding="utf-8")
 DESKTOP = {"width": 1280, "height": 900}
+IN_MODE = "(wanted) => document.documentElement.dataset.theme === wanted"
 PHONE = {"width": 390, "height": 844}
 
 
@@ -25,8 +28,6 @@ def chromium() -> str | None:
 @contextmanager
 def opened() -> Iterator[Any]:
     """A browser that is closed again."""
-    from playwright.sync_api import sync_playwright
-
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium())
         try:
@@ -71,9 +72,10 @@ class Reader:
         self.tab.evaluate("() => window.MathJax?.startup?.promise?.then(() => null)")
         for scheme in ("light", "dark"):
             self.tab.emulate_media(color_scheme=scheme)
-            mode = self.tab.evaluate("() => document.documentElement.dataset.theme")
-            if mode != scheme:
-                self._complain(f"a reader who prefers {scheme} gets {mode}")
+            try:
+                self.tab.wait_for_function(IN_MODE, arg=scheme, timeout=5000)
+            except TimeoutError:
+                self._complain(f"a reader who prefers {scheme} does not get it")
             self.tab.evaluate("() => document.getAnimations().forEach((one) => one.finish())")
             for sentence in self.tab.evaluate(READABLE, scheme == "dark"):
                 self._complain(f"{scheme}: {sentence}")

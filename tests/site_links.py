@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -39,6 +40,7 @@ class Page(HTMLParser):
                 self.links.append((tag, name, str(values[name])))
 
 
+@cache
 def read_pages(site: Path) -> dict[Path, Page]:
     """Every page of the site, by its path."""
     pages = {}

@@ -1,8 +1,8 @@
 """Links between files of the repository, made to work in the site.
 
 Pages are written to be read where they lie: a page links to ``../CONTRIBUTING.md`` or to
-``../examples/plot_x.py``. In the site these are pages of their own, so the links are moved; links to
-a folder, which has no page, keep their words only. Two pages of the site *are* files of the
+``../examples/plot_x.py``. In the site these are pages of their own, so the links are moved; links
+to a folder, which has no page, keep their words only. Two pages of the site *are* files of the
 repository's root: their stubs are replaced by the files.
 """
 
