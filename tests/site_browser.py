@@ -15,6 +15,8 @@ HERE = Path(__file__).parent
 READABLE = (HERE / "site_browser.js").read_text(encoding="utf-8")
 NARROW_ENOUGH = (HERE / "site_width.js").read_text(encoding="utf-8")
 DESKTOP = {"width": 1280, "height": 900}
+# Sidebars slide and colours fade when width or mode change: look at the page after that.
+AT_REST = "() => document.getAnimations().forEach((one) => one.finish())"
 IN_MODE = "(wanted) => document.documentElement.dataset.theme === wanted"
 PHONE = {"width": 390, "height": 844}
 
@@ -76,13 +78,14 @@ class Reader:
                 self.tab.wait_for_function(IN_MODE, arg=scheme, timeout=5000)
             except TimeoutError:
                 self._complain(f"a reader who prefers {scheme} does not get it")
-            self.tab.evaluate("() => document.getAnimations().forEach((one) => one.finish())")
+            self.tab.evaluate(AT_REST)
             for sentence in self.tab.evaluate(READABLE, scheme == "dark"):
                 self._complain(f"{scheme}: {sentence}")
             for width, size in (("desktop", DESKTOP), ("phone", PHONE)):
                 if scheme == "dark" and not picture:
                     continue
                 self.tab.set_viewport_size(size)
+                self.tab.evaluate(AT_REST)
                 if scheme == "light":
                     for sentence in self.tab.evaluate(NARROW_ENOUGH):
                         self._complain(f"{size['width']} pixels: {sentence}")
