@@ -45,3 +45,12 @@ def test_differences_are_found():
     assert differences("accuracy 0.91\n", "accuracy 0.71\n")
     assert differences("accuracy 0.91\n", "error 0.91\n")
     assert differences("[1 2 3]\n", "[1 2]\n")
+
+
+def test_the_mathematics_name_tests_that_exist():
+    text = (DOCS / "mathematics.md").read_text(encoding="utf-8")
+    named = re.findall(r"tests/(\w+\.py)::(\w+)", text)
+    assert len(named) > 30
+    for file, test in named:
+        source = (Path(__file__).parent / file).read_text(encoding="utf-8")
+        assert f"def {test}(" in source, f"There is no {test} in {file}."

@@ -31,6 +31,13 @@ Floats = NDArray[np.float64]
 class ReliabilityCurve(NamedTuple):
     """Points of a reliability curve, one per bin that holds any case.
 
+    Examples
+    --------
+    >>> from kinlearn.metrics import reliability_curve
+    >>> curve = reliability_curve([0, 1, 1, 1], [0.1, 0.9, 0.8, 0.4], n_bins=2)
+    >>> float(curve.share.sum())
+    1.0
+
     Attributes
     ----------
     confidence : ndarray of shape (n_points,)
@@ -51,6 +58,13 @@ class ReliabilityCurve(NamedTuple):
 
 class RiskCoverageCurve(NamedTuple):
     """Points of a risk-coverage curve, one per distinct confidence, the most confident first.
+
+    Examples
+    --------
+    >>> from kinlearn.metrics import risk_coverage_curve
+    >>> curve = risk_coverage_curve([0, 1, 1, 1], [0.1, 0.9, 0.8, 0.4])
+    >>> float(curve.risk[-1])  # of all cases: the plain error rate
+    0.25
 
     Attributes
     ----------
@@ -129,8 +143,23 @@ def reliability_curve(
 ) -> ReliabilityCurve:
     """Mean confidence and accuracy per bin of confidence, for the most probable class.
 
-    Parameters are those of :func:`expected_calibration_error`. Cases of equal confidence always
-    share a bin, so ``strategy="quantile"`` may give fewer bins than asked for.
+    Cases of equal confidence always share a bin, so ``strategy="quantile"`` may give fewer bins
+    than asked for.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    proba : array-like of shape (n, n_classes) or (n,)
+        Probabilities, one column per class; one dimension means that of the second of two classes.
+    n_bins : int, default=15
+        Number of bins.
+    classes : array-like of shape (n_classes,), default=None
+        The class of each column (``estimator.classes_``); None: the sorted labels in ``y_true``.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width, or of about equally many cases.
+    sample_weight : array-like of shape (n,), default=None
+        A weight per case.
 
     Returns
     -------
@@ -227,7 +256,24 @@ def area_under_risk_coverage(
 
     AURC = (1/n) sum_i risk(p_i), risk as in :func:`risk_coverage_curve`. It is small when there
     are few errors and when the errors are the least confident cases; if the confidence says
-    nothing, it equals the error rate. Parameters are those of :func:`risk_coverage_curve`.
+    nothing, it equals the error rate.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    proba : array-like of shape (n, n_classes) or (n,)
+        Probabilities, one column per class; one dimension means that of the second of two classes.
+        Only their order matters.
+    classes : array-like of shape (n_classes,), default=None
+        The class of each column (``estimator.classes_``); None: the sorted labels in ``y_true``.
+    sample_weight : array-like of shape (n,), default=None
+        A weight per case.
+
+    Returns
+    -------
+    float
+        The area.
 
     Examples
     --------
@@ -253,7 +299,23 @@ def brier_score(
     """Mean over the cases of sum_y (p(y|x) - [y is the true class])², summed over all classes.
 
     Between 0 and 2 for probabilities; for two classes it is twice the binary Brier score.
-    Parameters are those of :func:`risk_coverage_curve`, but the rows of ``proba`` must sum to one.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    proba : array-like of shape (n, n_classes) or (n,)
+        Probabilities, one column per class; one dimension means that of the second of two classes.
+        Rows must sum to one.
+    classes : array-like of shape (n_classes,), default=None
+        The class of each column (``estimator.classes_``); None: the sorted labels in ``y_true``.
+    sample_weight : array-like of shape (n,), default=None
+        A weight per case.
+
+    Returns
+    -------
+    float
+        The score; smaller is better.
 
     Examples
     --------

@@ -23,15 +23,45 @@ Shape = tuple[int | None, ...]
 
 
 class DataFileMissing(FileNotFoundError):
-    """A file that the user must supply is not there."""
+    """A file that the user must supply is not there.
+
+    Examples
+    --------
+    >>> from kinlearn.datasets import DataFileMissing
+    >>> issubclass(DataFileMissing, FileNotFoundError)
+    True
+    """
 
 
 class DataFileError(ValueError):
-    """A file is there but cannot be read, or holds something else."""
+    """A file is there but cannot be read, or holds something else.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from kinlearn.datasets import DataFileError, load_multilabel
+    >>> with TemporaryDirectory() as folder:
+    ...     Path(folder, "multilabel").mkdir()
+    ...     _ = Path(folder, "multilabel", "emotions.npz").write_text("not an archive")
+    ...     try:
+    ...         load_multilabel("emotions", data_home=folder)
+    ...     except DataFileError as error:
+    ...         print("cannot be read" in str(error))
+    True
+    """
 
 
 class DataFileChanged(UserWarning):
-    """A file has the right shape but not the bytes that figures were measured on."""
+    """A file has the right shape but not the bytes that figures were measured on.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from kinlearn.datasets import DataFileChanged
+    >>> with warnings.catch_warnings():  # or pass verify=False to a loader
+    ...     warnings.simplefilter("ignore", DataFileChanged)
+    """
 
 
 @dataclass(frozen=True)

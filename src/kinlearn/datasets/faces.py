@@ -78,6 +78,15 @@ def load_umist(
     verify : bool, default=True
         Whether to warn of a file whose checksum is not the expected one.
 
+    Examples
+    --------
+    >>> from kinlearn.datasets import DataFileMissing, load_umist
+    >>> try:
+    ...     load_umist(data_home="my-data")
+    ... except DataFileMissing as error:  # the rest of the message says what the file must hold
+    ...     print(str(error).split()[:4])
+    ['There', 'is', 'no', 'file']
+
     Returns
     -------
     Bunch
@@ -113,6 +122,15 @@ def load_orl(
     verify : bool, default=True
         Whether to warn of a file whose checksum is not the expected one.
 
+    Examples
+    --------
+    >>> from kinlearn.datasets import DataFileMissing, load_orl
+    >>> try:
+    ...     load_orl(data_home="my-data")
+    ... except DataFileMissing as error:  # the rest of the message says what the file must hold
+    ...     print(str(error).split()[:4])
+    ['There', 'is', 'no', 'file']
+
     Returns
     -------
     Bunch
@@ -142,6 +160,15 @@ def load_pie(
     verify : bool, default=True
         Whether to warn of a file whose checksum is not the expected one.
 
+    Examples
+    --------
+    >>> from kinlearn.datasets import DataFileMissing, load_pie
+    >>> try:
+    ...     load_pie(data_home="my-data")
+    ... except DataFileMissing as error:  # the rest of the message says what the file must hold
+    ...     print(str(error).split()[:4])
+    ['There', 'is', 'no', 'file']
+
     Returns
     -------
     Bunch
@@ -169,6 +196,15 @@ def load_ar(
         Whether to return ``(data, target)`` only.
     verify : bool, default=True
         Whether to warn of a file whose checksum is not the expected one.
+
+    Examples
+    --------
+    >>> from kinlearn.datasets import DataFileMissing, load_ar
+    >>> try:
+    ...     load_ar(data_home="my-data")
+    ... except DataFileMissing as error:  # the rest of the message says what the file must hold
+    ...     print(str(error).split()[:4])
+    ['There', 'is', 'no', 'file']
 
     Returns
     -------

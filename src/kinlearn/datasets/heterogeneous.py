@@ -45,6 +45,7 @@ def make_heterogeneous_tasks(
     noise : float, default=0.5
         Standard deviation of what the instruments add to every feature.
     random_state : int, RandomState or None, default=None
+        Seed of the draws.
 
     Returns
     -------

@@ -54,6 +54,15 @@ def load_landmine(
     verify : bool, default=True
         Whether to warn of a file whose checksum is not the expected one.
 
+    Examples
+    --------
+    >>> from kinlearn.datasets import DataFileMissing, load_landmine
+    >>> try:
+    ...     load_landmine(data_home="my-data", n_tasks=17)
+    ... except DataFileMissing as error:  # the rest of the message says what the file must hold
+    ...     print(str(error).split()[:4])
+    ['There', 'is', 'no', 'file']
+
     Returns
     -------
     Bunch

@@ -86,6 +86,15 @@ def load_multilabel(
     verify : bool, default=True
         Whether to warn of a file whose checksum is not the expected one.
 
+    Examples
+    --------
+    >>> from kinlearn.datasets import DataFileMissing, load_multilabel
+    >>> try:
+    ...     load_multilabel("emotions", data_home="my-data")
+    ... except DataFileMissing as error:  # the rest of the message says what the file must hold
+    ...     print(str(error).split()[:4])
+    ['There', 'is', 'no', 'file']
+
     Returns
     -------
     Bunch

@@ -121,6 +121,15 @@ def load_office_caltech(
     verify : bool, default=True
         Whether to warn of a file whose checksum is not the expected one.
 
+    Examples
+    --------
+    >>> from kinlearn.datasets import DataFileMissing, load_office_caltech
+    >>> try:
+    ...     load_office_caltech(data_home="my-data")
+    ... except DataFileMissing as error:  # the rest of the message says what the file must hold
+    ...     print(str(error).split()[:4])
+    ['There', 'is', 'no', 'file']
+
     Returns
     -------
     Bunch
@@ -160,6 +169,15 @@ def load_fashion_mnist(
         Whether to return ``(data, target)`` only.
     verify : bool, default=True
         Whether to warn of files whose checksums are not the expected ones.
+
+    Examples
+    --------
+    >>> from kinlearn.datasets import DataFileMissing, load_fashion_mnist
+    >>> try:
+    ...     load_fashion_mnist(data_home="my-data")
+    ... except DataFileMissing as error:  # the rest of the message says what the file must hold
+    ...     print(str(error).split()[:4])
+    ['There', 'is', 'no', 'file']
 
     Returns
     -------

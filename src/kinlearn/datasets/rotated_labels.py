@@ -26,7 +26,9 @@ def make_rotated_labels(
     Parameters
     ----------
     n_samples, n_labels, n_features : int
+        Rows, labels, features: 300, 20 and 20 in the paper.
     random_state : int, RandomState or None
+        Seed of the draws.
 
     Returns
     -------

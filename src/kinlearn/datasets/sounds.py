@@ -93,6 +93,15 @@ def load_esc50(
     verify : bool, default=True
         Whether to warn of a file whose checksum is not the expected one.
 
+    Examples
+    --------
+    >>> from kinlearn.datasets import DataFileMissing, load_esc50
+    >>> try:
+    ...     load_esc50(data_home="my-data")
+    ... except DataFileMissing as error:  # the rest of the message says what the file must hold
+    ...     print(str(error).split()[:4])
+    ['There', 'is', 'no', 'file']
+
     Returns
     -------
     Bunch
@@ -185,6 +194,15 @@ def load_vowel(
         Whether to return ``(data, target)`` only.
     verify : bool, default=True
         Whether to warn of a file whose checksum is not the expected one.
+
+    Examples
+    --------
+    >>> from kinlearn.datasets import DataFileMissing, load_vowel
+    >>> try:
+    ...     load_vowel(data_home="my-data")
+    ... except DataFileMissing as error:  # the rest of the message says what the file must hold
+    ...     print(str(error).split()[:4])
+    ['There', 'is', 'no', 'file']
 
     Returns
     -------

@@ -201,11 +201,14 @@ class PerTaskTransformer(PerTask, BaseEstimator, ABC):
         Parameters
         ----------
         Xs : list or dict of array-like of shape (n_i, d_i)
+            Rows of each task; the task is the position in the list, or the key.
         ys : list or dict of array-like of shape (n_i,)
+            Class labels of each task.
 
         Returns
         -------
         list or dict of ndarray of shape (n_i, n_components)
+            The training rows of every task in the common space.
         """
         return self.fit(Xs, ys).transform_all(Xs)
 
@@ -219,6 +222,7 @@ class CommonSpace(PerTaskTransformer, TransformerMixin):
         Parameters
         ----------
         X : array-like of shape (n, d_i)
+            Rows of one task.
         task : position or key of the task, default=None
             May be left out when only one task was fitted.
 
@@ -232,7 +236,18 @@ class CommonSpace(PerTaskTransformer, TransformerMixin):
         return (X - self.means_[task]) @ self.components_[task].T
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the common coordinates: the class name in lower case and a number."""
+        """Names of the common coordinates: the class name in lower case and a number.
+
+        Parameters
+        ----------
+        input_features : ignored
+            Here because scikit-learn passes it.
+
+        Returns
+        -------
+        ndarray of str
+            One name a common coordinate.
+        """
         check_is_fitted(self)
         stem = type(self).__name__.lower()
         return np.array([f"{stem}{j}" for j in range(self.n_components_)], dtype=object)

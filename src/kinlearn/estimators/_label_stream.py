@@ -61,13 +61,43 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
 
     @available_if(streams)
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Take rows out of the fit again; see :meth:`LSPC.forget`."""
+        """Take rows out of the fit again; see :meth:`LSPC.forget`.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows that are part of the sums.
+        y : array-like, DataFrame or CSR matrix of shape (n_samples, n_labels), or (n_samples,)
+            Their labels, as they were added.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights, as they were when the rows were added.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
         self._forget(X, y, None, sample_weight)
         return self
 
     @available_if(streams)
     def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit betas and thresholds on leave-one-out scores of rows that are part of the sums."""
+        """Fit betas and thresholds on leave-one-out scores of rows that are part of the sums.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows that are part of the sums.
+        y : array-like, DataFrame or CSR matrix of shape (n_samples, n_labels), or (n_samples,)
+            Their labels, as they were added.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights, as they were when the rows were added.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
         self._calibrate_again(X, y, None, sample_weight)
         return self
 

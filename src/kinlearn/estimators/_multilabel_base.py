@@ -354,7 +354,18 @@ class MultiLabelClassifier(KernelClassifier):
 
     @by_partition
     def predict_log_proba(self, X: Any) -> Any:
-        """Return the logarithm of :meth:`predict_proba`."""
+        """Return the logarithm of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray or list of ndarrays
+            As :meth:`predict_proba`.
+        """
         proba = self.predict_proba(X)
         with np.errstate(divide="ignore"):
             return [np.log(p) for p in proba] if isinstance(proba, list) else np.log(proba)
@@ -400,6 +411,11 @@ class MultiLabelClassifier(KernelClassifier):
             True labels, NaN where unobserved.
         sample_weight : array-like of shape (n_samples,), optional
             Weights.
+
+        Returns
+        -------
+        float
+            The share.
         """
         predicted = self.predict(X)
         if self.single_:

@@ -81,6 +81,20 @@ class SingleStream(StreamsRows):
         """Fit beta on leave-one-out scores of these rows, which must be part of the sums.
 
         A second pass over some or all rows: needed where the sums keep none.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows that are part of the sums.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights, as they were when the rows were added.
+
+        Returns
+        -------
+        self
+            The fitted model.
         """
         self._calibrate_again(X, y, None, sample_weight)
         return self

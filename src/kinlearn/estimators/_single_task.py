@@ -42,6 +42,7 @@ class SingleTaskDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Parameters
         ----------
         X : array-like of shape (n, d)
+            Rows.
 
         Returns
         -------

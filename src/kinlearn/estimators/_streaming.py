@@ -74,6 +74,11 @@ class StreamsRows(KernelClassifier):
     def refit(self) -> Any:
         """Solve again from ``statistics_``, after parameters such as ``reg`` were changed.
 
+        Returns
+        -------
+        self
+            The fitted model.
+
         Examples
         --------
         >>> from sklearn.datasets import load_iris

@@ -202,23 +202,80 @@ class TaskClassifier(KernelClassifier):
 
     @by_partition
     def predict_proba(self, X: Any, task: Any = None) -> NDArray[np.float64]:
-        """Return class probabilities, one column a class of ``classes_``, whatever the task."""
+        """Return class probabilities, one column a class of ``classes_``, whatever the task.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed when the model was fitted with such. A task never seen is answered by
+            the shared part.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            One column a class, in the order of ``classes_``.
+        """
         return self._posterior(self._task_scores(X, task, "predict_proba"))
 
     @by_partition
     def predict_log_proba(self, X: Any, task: Any = None) -> NDArray[np.float64]:
-        """Return the logarithm of :meth:`predict_proba`."""
+        """Return the logarithm of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed when the model was fitted with such.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            One column a class, in the order of ``classes_``.
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X, task=task))
 
     @by_partition
     def predict(self, X: Any, task: Any = None) -> NDArray:
-        """Return the class of the largest score under each row's task."""
+        """Return the class of the largest score under each row's task.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed when the model was fitted with such.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Class labels.
+        """
         scores = self._task_scores(X, task, "predict")
         return self.classes_[scores.argmax(axis=1)]
 
     def score(self, X: Any, y: Any, task: Any = None, sample_weight: Any = None) -> float:
-        """Return the accuracy over all rows of all tasks."""
+        """Return the accuracy over all rows of all tasks.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            True classes.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed when the model was fitted with such.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights.
+
+        Returns
+        -------
+        float
+            Share of rows whose class is predicted right.
+        """
         return float(accuracy_score(y, self.predict(X, task=task), sample_weight=sample_weight))
 
     @by_partition
@@ -246,6 +303,18 @@ class TaskClassifier(KernelClassifier):
         """Return the scores of the individual part: :meth:`decision_function` less the shared part.
 
         Zero for a task never seen.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed when the model was fitted with such.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            As :meth:`decision_function`.
         """
         return self.decision_function(X, task=task) - self.shared_score(X)
 

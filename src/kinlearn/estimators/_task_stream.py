@@ -103,6 +103,22 @@ class TaskStream(StreamsRows, TaskClassifier):
         """Take rows out of the fit again: the result is that of the rows that are left.
 
         A task all of whose rows are forgotten is a task never seen. See :meth:`LSPC.forget`.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows that are part of the sums.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        task : array-like of shape (n_samples,), optional
+            Their task ids.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights, as they were when the rows were added.
+
+        Returns
+        -------
+        self
+            The fitted model.
         """
         X, ids = split_tasks(X, task, self.task_column)
         self._forget(X, y, ids, sample_weight)
@@ -110,7 +126,24 @@ class TaskStream(StreamsRows, TaskClassifier):
 
     @available_if(streams)
     def calibrate(self, X: Any, y: Any, task: Any = None, sample_weight: Any = None) -> Any:
-        """Fit beta on leave-one-out scores of these rows, which must be part of the sums."""
+        """Fit beta on leave-one-out scores of these rows, which must be part of the sums.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows that are part of the sums.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        task : array-like of shape (n_samples,), optional
+            Their task ids.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights, as they were when the rows were added.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
         X, ids = split_tasks(X, task, self.task_column)
         self._calibrate_again(X, y, ids, sample_weight)
         return self

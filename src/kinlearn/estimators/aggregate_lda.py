@@ -37,11 +37,17 @@ class AggregateLDA(CommonSpace):
     components_ : list or dict of ndarray of shape (n_components_, d_i)
         The projection of every task, principal components and common LDA in one.
     means_ : list or dict of ndarray of shape (d_i,)
+        Mean of the training rows of every task.
     ranks_ : list or dict of int
+        Dimension of the span of every task.
     n_components_, n_intermediate_ : int
+        Dimensions in use.
     tasks_ : list
+        The tasks, as positions or keys.
     classes_ : list or dict of ndarray
+        Classes of every task.
     n_features_in_, feature_names_ : list or dict
+        Number and names of features of every task.
 
     References
     ----------
@@ -73,7 +79,9 @@ class AggregateLDA(CommonSpace):
         Parameters
         ----------
         Xs : list or dict of array-like of shape (n_i, d_i)
+            Rows of each task; the task is the position in the list, or the key.
         ys : list or dict of array-like of shape (n_i,)
+            Class labels of each task.
 
         Returns
         -------

@@ -115,6 +115,10 @@ class HandOver(TaskWrapper):
         Task ids.
     task_thresholds_, task_coverages_, task_errors_, task_error_bounds_ : ndarrays of shape (T,)
         The same by task, in the order of ``tasks_``; only with ``per_task``.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of features, when X had such.
 
     Notes
     -----
@@ -125,6 +129,13 @@ class HandOver(TaskWrapper):
     says nothing about data of another kind than the training rows: that is what familiarity is for.
     Rows of one group count as independent, which they are not: with groups, ask for a higher
     ``confidence``.
+
+    References
+    ----------
+    A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan and L. Lei, "Learn then test:
+    calibrating predictive algorithms to achieve risk control", 2021.
+    C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated in the
+    case of the binomial", Biometrika 1934.
 
     Examples
     --------
@@ -327,7 +338,20 @@ class HandOver(TaskWrapper):
         return last_step(self.estimator_).familiarity(before_last(self.estimator_, X))
 
     def decide(self, X: Any, task: Any = None) -> NDArray[np.bool_]:
-        """Return which rows are answered; all others are handed over."""
+        """Return which rows are answered; all others are handed over.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed when the model was fitted with such.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_samples,)
+            True for rows that are answered.
+        """
         return self.assess(X, task=task).answered
 
     def predict_or_hand_over(self, X: Any, task: Any = None, hand_over: Any = None) -> NDArray:
@@ -353,23 +377,73 @@ class HandOver(TaskWrapper):
         return out
 
     def predict(self, X: Any, task: Any = None) -> NDArray:
-        """Return the class of largest probability for every row, answered or not."""
+        """Return the class of largest probability for every row, answered or not.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed when the model was fitted with such.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Class labels.
+        """
         proba = self.predict_proba(X, task=task)
         return self.classes_[proba.argmax(axis=1)]
 
     def predict_proba(self, X: Any, task: Any = None) -> NDArray[np.float64]:
-        """Return the classifier's class probabilities."""
+        """Return the classifier's class probabilities.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed when the model was fitted with such.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            One column a class, in the order of ``classes_``.
+        """
         X, ids = self._read_new(X, task, "predict_proba")
         return self._ask("predict_proba", X, ids)
 
     @available_if(inner_has("decision_function"))
     def decision_function(self, X: Any, task: Any = None) -> NDArray[np.float64]:
-        """Return the classifier's scores."""
+        """Return the classifier's scores.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed when the model was fitted with such.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores, whether a row is answered or not.
+        """
         X, ids = self._read_new(X, task, "decision_function")
         return self._ask("decision_function", X, ids)
 
     def familiarity(self, X: Any) -> NDArray[np.float64]:
-        """Return how well training rows support each row, for classifiers that can tell."""
+        """Return how well training rows support each row, for classifiers that can tell.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Between 0 and 1; see :meth:`LSPC.familiarity`.
+        """
         check_is_fitted(self)
         if not self._measures_familiarity():
             raise AttributeError(

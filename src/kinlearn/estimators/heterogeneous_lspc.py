@@ -58,9 +58,17 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
     estimators_ : list or dict of estimators, or estimator
         The fitted classifiers; a single one if it knows tasks.
     beta_ : list or dict of float, or None
+        Calibration of every task; None where the estimator's own probabilities are kept.
     classes_ : list or dict of ndarray
+        Classes of every task.
     tasks_ : list
+        The tasks, as positions or keys.
     n_features_in_, feature_names_ : list or dict
+        Number and names of features of every task.
+
+    References
+    ----------
+    Y. Zhang and D.-Y. Yeung, "Multi-task learning in heterogeneous feature spaces", AAAI 2011.
 
     Examples
     --------
@@ -91,7 +99,9 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
         Parameters
         ----------
         Xs : list or dict of array-like of shape (n_i, d_i)
+            Rows of each task; the task is the position in the list, or the key.
         ys : list or dict of array-like of shape (n_i,)
+            Class labels of each task.
 
         Returns
         -------
@@ -174,6 +184,7 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, d_i)
+            Rows of one task.
         task : position or key of the task, default=None
             May be left out when only one task was fitted.
 
@@ -192,7 +203,9 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, d_i)
+            Rows of one task.
         task : position or key of the task, default=None
+            May be left out when only one task was fitted.
 
         Returns
         -------
@@ -210,11 +223,14 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, d_i)
+            Rows of one task.
         task : position or key of the task, default=None
+            May be left out when only one task was fitted.
 
         Returns
         -------
         ndarray of shape (n,)
+            Class labels.
         """
         task, position, Z = self._embed(X, task)
         if self.beta_ is None:
@@ -229,13 +245,18 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, d_i)
+            Rows of one task.
         y : array-like of shape (n,)
+            True classes.
         task : position or key of the task, default=None
+            May be left out when only one task was fitted.
         sample_weight : array-like of shape (n,), default=None
+            Weights.
 
         Returns
         -------
         float
+            Share of rows whose class is predicted right.
         """
         return float(accuracy_score(y, self.predict(X, task=task), sample_weight=sample_weight))
 

@@ -55,6 +55,15 @@ class IndependentTasks(TaskWrapper):
         One fitted classifier per task.
     pooled_ : classifier or None
         The model for tasks never seen.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of features, when X had such.
+
+    References
+    ----------
+    Called STI in section 4.1 of Simm, Sugiyama, Kato (2011). Computationally efficient multi-task
+    learning with least-squares probabilistic classifiers. IPSJ Trans. CVA 3.
 
     Examples
     --------
@@ -93,6 +102,11 @@ class IndependentTasks(TaskWrapper):
             Task ids; none means one task.
         sample_weight : array-like of shape (n,), optional
             Passed on to the estimator.
+
+        Returns
+        -------
+        IndependentTasks
+            The fitted estimator itself.
         """
         if self.unseen not in ("pooled", "error"):
             raise ValueError(f"unseen must be 'pooled' or 'error', got {self.unseen!r}.")
@@ -116,7 +130,20 @@ class IndependentTasks(TaskWrapper):
         return self
 
     def predict(self, X: Any, task: Any = None) -> NDArray:
-        """Predicted class of each sample by its own task's model."""
+        """Predicted class of each sample by its own task's model.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed when the model was fitted with such.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Class labels.
+        """
         parts = self._parts(X, task, "predict")
         out = np.empty(sum(len(rows) for *_, rows in parts), dtype=self.classes_.dtype)
         for model, part, rows in parts:
@@ -125,7 +152,20 @@ class IndependentTasks(TaskWrapper):
 
     @available_if(inner_has("predict_proba"))
     def predict_proba(self, X: Any, task: Any = None) -> NDArray[np.float64]:
-        """Probabilities, one column per class of all tasks."""
+        """Probabilities, one column per class of all tasks.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed when the model was fitted with such.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            One column a class, in the order of ``classes_``.
+        """
         return self._columns(self._parts(X, task, "predict_proba"), spread_probabilities)
 
     @available_if(inner_has("decision_function"))
@@ -134,6 +174,18 @@ class IndependentTasks(TaskWrapper):
 
         With more than two classes over all tasks, a class that a task never saw gets one less than
         the lowest score of the row.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed when the model was fitted with such.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores.
         """
         out = self._columns(self._parts(X, task, "decision_function"), spread_scores)
         return out[:, 1] - out[:, 0] if len(self.classes_) == 2 else out

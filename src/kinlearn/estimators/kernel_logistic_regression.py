@@ -47,6 +47,8 @@ class KernelLogisticRegression(SingleLogistic):
 
     Parameters
     ----------
+    kernel, sigma, reg
+        As in :class:`LSPC`.
     solver : {"newton", "lbfgs"}, default="newton"
         ``"newton"``: for two classes one Cholesky factorisation a step, of the size of the kernel's
         numerical rank where that is low; beyond two classes conjugate gradients in the eigenbasis
@@ -56,9 +58,7 @@ class KernelLogisticRegression(SingleLogistic):
         Norm of the gradient at which to stop.
     max_iter : int, optional
         Bound on the iterations; 50 Newton steps or 2000 of L-BFGS when left out.
-    kernel, sigma, reg, degree, coef0, n_centers, centers, center_selection
-        As in :class:`LSPC`.
-    class_weight, memory_mb, random_state
+    n_centers, centers, center_selection, class_weight, degree, coef0, memory_mb, random_state
         As in :class:`LSPC`.
 
     Attributes
@@ -77,6 +77,8 @@ class KernelLogisticRegression(SingleLogistic):
         Cholesky factorisations made, the pivoted one that finds the rank included.
     sigma_, centers_, n_centers_, prior_, n_features_in_, feature_names_in_
         As in :class:`LSPC`.
+    kept_sigmas_ : ndarray of shape (1,)
+        ``sigma_``, as tuned models keep several.
 
     References
     ----------

@@ -23,10 +23,10 @@ from kinlearn.threads import blas_for_rows
 class KernelLogisticRegressionCV(TunedLogistic, SingleLogistic, GridTuned):
     """Kernel logistic regression with its width and regularisation tuned by cross-validation.
 
-    Minimises what :class:`KernelLogisticRegression` does, for every point of the grids that
-    :class:`LSPCCV` uses, on every fold: there is no closed form for held-out scores of the logistic
-    loss, so that each is a fit of its own, warm-started along the regs. Rows held out are held out
-    as centres, too, where all rows are centres.
+    Minimises what :class:`KernelLogisticRegression` does (section 2 of [1]_), for every point of
+    the grids that :class:`LSPCCV` uses, on every fold: there is no closed form for held-out scores
+    of the logistic loss, so that each is a fit of its own, warm-started along the regs. Rows held
+    out are held out as centres, too, where all rows are centres.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ class KernelLogisticRegressionCV(TunedLogistic, SingleLogistic, GridTuned):
         As in :class:`KernelLogisticRegression`, for every fit of the search.
     store_cv_scores : bool, default=False
         Whether to keep the held-out scores of every grid point in ``cv_scores_``.
+    kernel, n_centers, centers, center_selection, class_weight, degree, coef0, memory_mb
+        As in :class:`LSPC`.
     n_jobs : int, optional
         Folds fitted at one time.
-    kernel, degree, coef0, n_centers, centers, center_selection
-        As in :class:`LSPC`.
-    class_weight, memory_mb, random_state
+    random_state
         As in :class:`LSPC`.
 
     Attributes
@@ -66,6 +66,8 @@ class KernelLogisticRegressionCV(TunedLogistic, SingleLogistic, GridTuned):
     classes_, coef_, kept_sigmas_, centers_, n_centers_, prior_, cv_scores_, cv_rows_, \
 n_features_in_, feature_names_in_
         As in :class:`LSPCCV`.
+    scoring_ : Scoring
+        The criterion that the grid was scored by.
 
     References
     ----------

@@ -125,6 +125,13 @@ class LSPC(SingleStream):
         Number of features.
     feature_names_in_ : ndarray
         Names of features, when X had such.
+    held_out_log_loss_ : float
+        Log-loss of leave-one-out probabilities of the sample of rows that ``statistics_`` carries.
+    kept_sigmas_ : ndarray of shape (1,)
+        ``sigma_``, as tuned models keep several.
+    support_ : ndarray
+        Support of training rows, which :meth:`familiarity` compares with; kept where the centres
+        are a subset.
 
     References
     ----------

@@ -30,8 +30,9 @@ KEPT_SPECTRA_MB = 1024
 class LSPCCV(GridTuned):
     """LSPC with its width and regularisation tuned, combined and calibrated in closed form.
 
-    One eigendecomposition per width gives the exact held-out scores of every `reg`. From these the
-    grid is scored, its points are combined, and the posterior is calibrated: nothing is refitted.
+    The objective is that of :class:`LSPC` (Eqs. 2-3 of [1]_). One eigendecomposition per width
+    gives the exact held-out scores of every `reg`. From these the grid is scored, its points are
+    combined, and the posterior is calibrated: nothing is refitted.
 
     Parameters
     ----------
@@ -60,15 +61,19 @@ class LSPCCV(GridTuned):
         that resolves the smallest reg. The model itself is always solved in double.
     store_cv_scores : bool, default=False
         Whether to keep the held-out scores of every grid point in ``cv_scores_``.
-    kernel, degree, coef0, n_centers, centers, center_selection, basis
+    kernel, n_centers, centers, center_selection, basis
         As in :class:`LSPC`.
-    posterior, fallback, class_weight, memory_mb, random_state
+    posterior, fallback, class_weight
         As in :class:`LSPC`. With ``posterior="rounded_parameters"`` the search goes by the scores
         before rounding.
+    degree, coef0, memory_mb
+        As in :class:`LSPC`.
     n_jobs : int, optional
         Widths decomposed at one time.
     verbose : int, default=0
         Whether to print progress.
+    random_state
+        As in :class:`LSPC`.
 
     Attributes
     ----------
@@ -100,6 +105,13 @@ class LSPCCV(GridTuned):
         Original position of each row of ``cv_scores_``, if stored.
     classes_, centers_, n_centers_, prior_, n_features_in_, feature_names_in_
         As in :class:`LSPC`.
+    scoring_ : Scoring
+        The criterion that the grid was scored by.
+
+    References
+    ----------
+    .. [1] Simm, Sugiyama, Kato (2011). Computationally efficient multi-task learning with
+       least-squares probabilistic classifiers. IPSJ Trans. CVA 3.
 
     Examples
     --------

@@ -71,6 +71,7 @@ class MTDA(CommonSpace):
     components_ : list or dict of ndarray of shape (n_components_, d_i)
         Orthonormal rows, U_i^T; the one with most scatter between classes first.
     means_ : list or dict of ndarray of shape (d_i,)
+        Mean of the training rows of every task.
     objective_ : float
         The value of Eq. 3 reached; with shrinkage, of the regularised ratio.
     objective_path_ : ndarray
@@ -82,11 +83,15 @@ class MTDA(CommonSpace):
     ranks_ : list or dict of int
         Dimension of the span of every task.
     n_components_, n_intermediate_, n_iter_ : int
+        d and d' in use, and the number of iterations.
     tasks_ : list
         The tasks, as positions or keys.
     classes_ : list or dict of ndarray
+        Classes of every task.
     n_features_in_ : list or dict of int
+        d_i of every task.
     feature_names_ : list or dict of ndarray or None
+        Names of features of every task, where its rows had such.
 
     Notes
     -----

@@ -29,7 +29,9 @@ class MTDAClassifier(PerTask, BaseEstimator):
         on every task on its own (``PCA(50)``, ``RatioTraceLDA()``). None: MTDA with
         ``shrinkage="auto"`` and as many dimensions as the largest task has classes, minus one.
     n_neighbors : int, default=1
+        Number of training rows that vote.
     weights : {"uniform", "distance"}, default="uniform"
+        Whether all votes count alike, or nearer rows more.
     metric : str, default="euclidean"
         Any metric of scikit-learn's ``KNeighborsClassifier``; "cosine" ignores the length of the
         projected rows, which helps against changes of lighting.
@@ -41,9 +43,17 @@ class MTDAClassifier(PerTask, BaseEstimator):
     embeddings_ : list or dict of ndarray of shape (n_i, n_components)
         The training rows in the common space.
     labels_ : list or dict of ndarray of shape (n_i,)
+        Their classes.
     classes_ : list or dict of ndarray
+        Classes of every task.
     tasks_ : list
+        The tasks, as positions or keys.
     n_features_in_, feature_names_ : list or dict
+        Number and names of features of every task.
+
+    References
+    ----------
+    Y. Zhang and D.-Y. Yeung, "Multi-task learning in heterogeneous feature spaces", AAAI 2011.
 
     Examples
     --------
@@ -76,7 +86,9 @@ class MTDAClassifier(PerTask, BaseEstimator):
         Parameters
         ----------
         Xs : list or dict of array-like of shape (n_i, d_i)
+            Rows of each task; the task is the position in the list, or the key.
         ys : list or dict of array-like of shape (n_i,)
+            Class labels of each task.
 
         Returns
         -------
@@ -116,12 +128,14 @@ class MTDAClassifier(PerTask, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, d_i)
+            Rows of one task.
         task : position or key of the task, default=None
             May be left out when only one task was fitted.
 
         Returns
         -------
         ndarray of shape (n,)
+            Class labels.
         """
         model, rows = self._neighbours(X, task)
         return model.predict(rows)
@@ -133,11 +147,14 @@ class MTDAClassifier(PerTask, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, d_i)
+            Rows of one task.
         task : position or key of the task, default=None
+            May be left out when only one task was fitted.
 
         Returns
         -------
         ndarray of shape (n, number of classes of the task)
+            Columns in the order of ``classes_[task]``.
         """
         model, rows = self._neighbours(X, task)
         return model.predict_proba(rows)
@@ -148,12 +165,17 @@ class MTDAClassifier(PerTask, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, d_i)
+            Rows of one task.
         y : array-like of shape (n,)
+            True classes.
         task : position or key of the task, default=None
+            May be left out when only one task was fitted.
         sample_weight : array-like of shape (n,), default=None
+            Weights.
 
         Returns
         -------
         float
+            Share of rows whose class is predicted right.
         """
         return float(accuracy_score(y, self.predict(X, task=task), sample_weight=sample_weight))

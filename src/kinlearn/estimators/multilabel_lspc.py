@@ -64,12 +64,13 @@ class MultiLabelLSPC(LabelStream):
     threshold : float or "loo_f1", default=0.5
         Probability above which an indicator is predicted; ``"loo_f1"`` tunes one per label for F1
         on held-out probabilities.
-    n_centers, centers, center_selection, posterior, fallback, degree, coef0, memory_mb, \
-random_state
+    n_centers, centers, center_selection, posterior, fallback
         As in :class:`LSPC`. The calibrated posterior has a beta per label, shrunk towards the one
         that calibrates all labels together.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes in the fit, label by label. Calibration ignores them.
+    degree, coef0, memory_mb, random_state
+        As in :class:`LSPC`.
 
     Attributes
     ----------
@@ -102,6 +103,12 @@ random_state
     residual_ : float
         Their largest final relative residual; 0 for other solvers.
     sigma_, centers_, n_centers_, n_features_in_, feature_names_in_
+        As in :class:`LSPC`.
+    single_ : bool
+        Whether y was one-dimensional.
+    indicator_ : bool
+        Whether Y held 0/1 indicators.
+    statistics_, held_out_log_loss_, kept_sigmas_, support_
         As in :class:`LSPC`.
 
     References

@@ -36,7 +36,7 @@ class MultiLabelLSPCCV(MultiLabelClassifier):
     scores of every (reg, sharing): the labels are rotated by L's eigenvectors, each rotated column
     is an LSPC with ``reg·(1 + κ l_k/T)``, and the scores are rotated back. From these scores the
     grid is scored, its points are combined, thresholds are set and the posterior is calibrated. The
-    objective is that of :class:`MultiLabelLSPC` (section 4 of the multi-label paper).
+    objective is that of :class:`MultiLabelLSPC` (section 4 of [1]_).
 
     Parameters
     ----------
@@ -56,10 +56,13 @@ class MultiLabelLSPCCV(MultiLabelClassifier):
         As in :class:`LSPCCV`.
     store_cv_scores : bool, default=False
         Whether to keep the held-out scores of every grid point in ``cv_scores_``.
-    similarity, n_similar, tol, max_iter, threshold, class_weight
+    similarity, n_similar, tol, max_iter, threshold
         As in :class:`MultiLabelLSPC`.
-    kernel, n_centers, centers, center_selection, posterior, fallback, degree, coef0, memory_mb, \
-random_state
+    kernel, n_centers, centers, center_selection, posterior, fallback
+        As in :class:`LSPC`.
+    class_weight
+        As in :class:`MultiLabelLSPC`.
+    degree, coef0, memory_mb, random_state
         As in :class:`LSPC`.
 
     Attributes
@@ -87,6 +90,17 @@ random_state
     classes_, label_names_, learnt_, similarity_, beta_, betas_, thresholds_, prior_, \
 held_out_scores_, n_iter_, residual_
         As in :class:`MultiLabelLSPC`.
+    single_, indicator_
+        As in :class:`MultiLabelLSPC`.
+    cv_rows_ : ndarray of shape (n_rows,)
+        Original position of each row of ``cv_scores_``, if stored.
+    centers_, n_centers_, n_features_in_, feature_names_in_
+        As in :class:`LSPC`.
+
+    References
+    ----------
+    .. [1] Nam, Hachiya, Sugiyama (2012). Computationally efficient multi-label classification by
+       least-squares probabilistic classifier. ICASSP.
 
     Examples
     --------

@@ -59,10 +59,11 @@ class MultiTaskKernelLogisticRegression(TaskLogistic):
     ----------
     sharing, similarity, unseen, task_column
         As in :class:`MultiTaskLSPC`.
+    kernel, sigma, reg
+        As in :class:`LSPC`.
     solver, tol, max_iter
         As in :class:`KernelLogisticRegression`.
-    kernel, sigma, reg, n_centers, centers, center_selection, class_weight, degree, coef0, \
-memory_mb, random_state
+    n_centers, centers, center_selection, class_weight, degree, coef0, memory_mb, random_state
         As in :class:`LSPC`. Centres are the distinct rows of all tasks, or chosen from these.
 
     Attributes
@@ -79,6 +80,10 @@ memory_mb, random_state
     n_iter_, n_factorisations_, beta_, sigma_, classes_, centers_, n_centers_, prior_, \
 n_features_in_, feature_names_in_
         As in :class:`KernelLogisticRegression`.
+    task_class_seen_ : ndarray of bool of shape (T, n_classes)
+        Which classes each task has seen.
+    kept_sigmas_ : ndarray of shape (1,)
+        ``sigma_``, as tuned models keep several.
 
     References
     ----------

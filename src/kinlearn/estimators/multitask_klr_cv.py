@@ -27,10 +27,10 @@ from kinlearn.threads import blas_for_rows
 class MultiTaskKernelLogisticRegressionCV(TunedLogistic, TaskLogistic, TaskGridTuned):
     """Multi-task kernel logistic regression with width, sharing and reg tuned.
 
-    Minimises what :class:`MultiTaskKernelLogisticRegression` does, for every point of the grids
-    that :class:`MultiTaskLSPCCV` uses, on every fold. Each is a fit of its own, warm-started along
-    the regs: 840 points on 5 folds are 4200 fits. Rows held out are held out as centres of all
-    tasks, too, where all rows are centres.
+    Minimises what :class:`MultiTaskKernelLogisticRegression` does (Eq. 4 of [1]_ with the logistic
+    loss), for every point of the grids that :class:`MultiTaskLSPCCV` uses, on every fold. Each
+    is a fit of its own, warm-started along the regs: 840 points on 5 folds are 4200 fits. Rows held
+    out are held out as centres of all tasks, too, where all rows are centres.
 
     Parameters
     ----------
@@ -39,16 +39,19 @@ class MultiTaskKernelLogisticRegressionCV(TunedLogistic, TaskLogistic, TaskGridT
     cv : int, "loo", splitter or iterable, optional
         As in :class:`KernelLogisticRegressionCV`; a number makes folds stratified by task and
         class.
-    scoring, combine
+    scoring
         As in :class:`KernelLogisticRegressionCV`.
     average : {"pooled", "tasks"}, default="pooled"
         As in :class:`MultiTaskLSPCCV`.
+    combine, solver, tol, max_iter, store_cv_scores
+        As in :class:`KernelLogisticRegressionCV`.
     similarity, unseen, task_column
         As in :class:`MultiTaskLSPC`.
-    solver, tol, max_iter, store_cv_scores, n_jobs
+    kernel, n_centers, centers, center_selection, class_weight, degree, coef0, memory_mb
+        As in :class:`LSPC`.
+    n_jobs
         As in :class:`KernelLogisticRegressionCV`.
-    kernel, n_centers, centers, center_selection, class_weight, degree, coef0, memory_mb, \
-random_state
+    random_state
         As in :class:`LSPC`.
 
     Attributes
@@ -68,6 +71,10 @@ random_state
     tasks_, task_classes_, similarity_, classes_, centers_, n_centers_, prior_, cv_scores_, \
 cv_rows_, n_features_in_, feature_names_in_
         As in :class:`MultiTaskLSPCCV`.
+    task_class_seen_ : ndarray of bool of shape (T, n_classes)
+        Which classes each task has seen.
+    scoring_ : Scoring
+        The criterion that the grid was scored by.
 
     References
     ----------

@@ -62,10 +62,12 @@ class MultiTaskLSPC(TaskStream, AddsTasks):
     task_column : str or int, optional
         Name or position of the column of X that holds the task ids and is not a feature. For
         places that metadata routing does not reach, such as ``cross_val_predict``.
+    kernel, sigma
+        As in :class:`LSPC`.
     reg : float, default=1e-3
         Strength of the regularisation. 0 is the minimum-norm limit.
-    kernel, sigma, n_centers, centers, center_selection, posterior, fallback, class_weight, \
-degree, coef0, memory_mb, random_state
+    n_centers, centers, center_selection, posterior, fallback, class_weight, degree, coef0, \
+memory_mb, random_state
         As in :class:`LSPC`. Centres are the distinct rows of all tasks, or chosen from these. One
         beta calibrates all tasks.
 
@@ -84,6 +86,14 @@ degree, coef0, memory_mb, random_state
     similarity_ : ndarray of shape (T, T)
         W in the order of ``tasks_``.
     sigma_, beta_, centers_, n_centers_, prior_, held_out_scores_, n_features_in_, feature_names_in_
+        As in :class:`LSPC`.
+    task_class_seen_ : ndarray of bool of shape (T, n_classes)
+        Which classes each task has seen.
+    weight_per_task_ : float
+        N/T, the weight of all rows over the number of tasks, which :meth:`add_task` holds fixed.
+    mix_sigmas_, mix_sharings_, mix_regs_, mix_weights_, mix_shared_coef_ : ndarray
+        The points that make up the model and the shared part of each, for :meth:`add_task`.
+    statistics_, held_out_log_loss_, kept_sigmas_, support_
         As in :class:`LSPC`.
 
     References
@@ -152,6 +162,20 @@ degree, coef0, memory_mb, random_state
         all tasks, an infinite λ leaves separate ones.
 
         The paper's kernel is exp(-||x-x'||²/σ²): its σ is √2 times the ``sigma`` here.
+
+        Parameters
+        ----------
+        lambda_ : float
+            λ of the paper, positive; may be infinite.
+        gamma : float
+            γ of the paper, not negative; may be infinite.
+        **params : dict
+            All other parameters of the estimator.
+
+        Returns
+        -------
+        MultiTaskLSPC
+            Not fitted yet.
 
         Examples
         --------

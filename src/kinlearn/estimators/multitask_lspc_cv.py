@@ -29,21 +29,25 @@ GRID_ROWS = 5000
 class MultiTaskLSPCCV(TaskGridTuned, AddsTasks, LSPCCV):
     """MultiTaskLSPC with width, sharing and reg tuned, combined and calibrated in closed form.
 
-    One eigendecomposition per (sigma, sharing) gives the exact held-out scores of every ``reg``:
-    the default grid of 840 points costs about 40 decompositions. From these the grid is scored, its
-    points are combined, and the posterior is calibrated: nothing is refitted. Independent tasks
-    (sharing = 0) and one pooled model (sharing = 1) are points of the grid, so that the search
-    itself tells whether sharing helps.
+    The objective is that of :class:`MultiTaskLSPC` (Eq. 4 of [1]_ in other variables), solved in
+    the dual (Lemma 1 there). One eigendecomposition per (sigma, sharing) gives the exact held-out
+    scores of every ``reg``: the default grid of 840 points costs about 40 decompositions. From
+    these the grid is scored, its points are combined, and the posterior is calibrated: nothing is
+    refitted. Independent tasks (sharing = 0) and one pooled model (sharing = 1) are points of the
+    grid, so that the search itself tells whether sharing helps.
 
     Parameters
     ----------
-    sigmas, regs : array-like of float, optional
+    sigmas : array-like of float, optional
         As in :class:`LSPCCV`.
     sharings : array-like of float in [0, 1], optional
         Degrees of sharing to try; 0, .2, .5, .8, .95, .99, 1 when left out.
+    regs : array-like of float, optional
+        As in :class:`LSPCCV`.
     cv : "loo", int, splitter or iterable, default="loo"
         What is held out; an integer makes folds stratified by task and class. ``"loo"`` is
-        leave-one-out, or leave-one-group-out with ``groups``. Centres are kept.
+        leave-one-out, or leave-one-group-out with ``groups``. Where every row is a centre, a row
+        held out is also held out as a centre of its own task; a chosen subset of centres stays.
     scoring : str or callable, optional
         As in :class:`LSPCCV`.
     average : {"pooled", "tasks"}, default="pooled"
@@ -56,12 +60,14 @@ class MultiTaskLSPCCV(TaskGridTuned, AddsTasks, LSPCCV):
         standard errors of the best of all. ``"stack"`` and ``"best"`` as in :class:`LSPCCV`.
     store_cv_scores : bool, default=False
         Whether to keep the held-out scores of every grid point in ``cv_scores_``.
-    n_jobs : int, optional
-        Degrees of sharing decomposed at one time.
     similarity, unseen, task_column
         As in :class:`MultiTaskLSPC`.
     kernel, n_centers, centers, center_selection, posterior, fallback, class_weight, degree, \
-coef0, memory_mb, random_state
+coef0, memory_mb
+        As in :class:`LSPC`.
+    n_jobs : int, optional
+        Degrees of sharing decomposed at one time.
+    random_state
         As in :class:`LSPC`.
 
     Attributes
@@ -85,6 +91,19 @@ coef0, memory_mb, random_state
     kept_sigmas_, beta_, held_out_scores_, classes_, centers_, n_centers_, prior_, n_features_in_, \
 feature_names_in_
         As in :class:`LSPCCV`.
+    task_class_seen_ : ndarray of bool of shape (T, n_classes)
+        Which classes each task has seen.
+    weight_per_task_ : float
+        N/T, the weight of all rows over the number of tasks, which :meth:`add_task` holds fixed.
+    mix_sigmas_, mix_sharings_, mix_regs_, mix_weights_, mix_shared_coef_ : ndarray
+        The points that make up the model and the shared part of each, for :meth:`add_task`.
+    class_scale_, intercept_, cv_scores_, cv_rows_, scoring_
+        As in :class:`LSPCCV`.
+
+    References
+    ----------
+    .. [1] Simm, Sugiyama, Kato (2011). Computationally efficient multi-task learning with
+       least-squares probabilistic classifiers. IPSJ Trans. CVA 3.
 
     Examples
     --------

@@ -33,6 +33,15 @@ class PooledTasks(TaskWrapper):
         Task ids; None when fitted without any.
     estimator_ : classifier
         The fitted classifier.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of features, when X had such.
+
+    References
+    ----------
+    Called STC in section 4.1 of Simm, Sugiyama, Kato (2011). Computationally efficient multi-task
+    learning with least-squares probabilistic classifiers. IPSJ Trans. CVA 3.
 
     Examples
     --------
@@ -53,7 +62,24 @@ class PooledTasks(TaskWrapper):
         self.task_column = task_column
 
     def fit(self, X: Any, y: Any, task: Any = None, sample_weight: Any = None) -> PooledTasks:
-        """Fit the estimator on all samples; task ids are checked and remembered, not used."""
+        """Fit the estimator on all samples; task ids are checked and remembered, not used.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Classes.
+        task : array-like of shape (n_samples,), optional
+            Task ids; none means one task.
+        sample_weight : array-like of shape (n_samples,), optional
+            Passed on to the estimator.
+
+        Returns
+        -------
+        PooledTasks
+            The fitted estimator itself.
+        """
         if self.unseen not in ("pooled", "error"):
             raise ValueError(f"unseen must be 'pooled' or 'error', got {self.unseen!r}.")
         X, y, ids, sample_weight = self._read_training(X, y, task, sample_weight)
@@ -62,19 +88,58 @@ class PooledTasks(TaskWrapper):
         return self
 
     def predict(self, X: Any, task: Any = None) -> NDArray:
-        """Predicted class of each sample."""
+        """Predicted class of each sample.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed when the model was fitted with such.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Class labels.
+        """
         prediction: NDArray = self._apply(X, task, "predict")
         return prediction
 
     @available_if(inner_has("predict_proba"))
     def predict_proba(self, X: Any, task: Any = None) -> NDArray[np.float64]:
-        """Probabilities, one column per class."""
+        """Probabilities, one column per class.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed when the model was fitted with such.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            One column a class, in the order of ``classes_``.
+        """
         proba: NDArray[np.float64] = self._apply(X, task, "predict_proba")
         return proba
 
     @available_if(inner_has("decision_function"))
     def decision_function(self, X: Any, task: Any = None) -> NDArray[np.float64]:
-        """Scores of the pooled model."""
+        """Scores of the pooled model.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed when the model was fitted with such.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores.
+        """
         scores: NDArray[np.float64] = self._apply(X, task, "decision_function")
         return scores
 

@@ -38,9 +38,15 @@ class RatioTraceLDA(SingleTaskDiscriminant):
     ratios_ : ndarray of shape (n_components,)
         Scatter between classes along each direction, over the (regularised) scatter within.
     mean_ : ndarray of shape (d,)
+        Mean of the training rows.
     classes_ : ndarray
+        Class labels.
     shrinkage_ : float
         The multiple of ``tr(S_w) / rank`` that was added.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of features, when X had such.
 
     References
     ----------
@@ -74,7 +80,9 @@ class RatioTraceLDA(SingleTaskDiscriminant):
         Parameters
         ----------
         X : array-like of shape (n, d)
+            Rows.
         y : array-like of shape (n,)
+            Class labels.
 
         Returns
         -------

@@ -75,7 +75,24 @@ class TaskWrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return X, ids
 
     def score(self, X: Any, y: Any, task: Any = None, sample_weight: Any = None) -> float:
-        """Accuracy over all samples of all tasks."""
+        """Accuracy over all samples of all tasks.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            True classes.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed when the model was fitted with such.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights.
+
+        Returns
+        -------
+        float
+            Share of rows whose class is predicted right.
+        """
         given = {} if task is None else {"task": task}
         return float(accuracy_score(y, self.predict(X, **given), sample_weight=sample_weight))
 

@@ -31,16 +31,26 @@ class TraceRatioLDA(SingleTaskDiscriminant):
         Stop when the ratio grows by no more than this; the convergence is quadratic, so what is
         left is of the order of its square.
     max_iter : int, default=100
+        Most steps.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, d)
         Orthonormal rows.
     mean_ : ndarray of shape (d,)
+        Mean of the training rows.
     classes_ : ndarray
+        Class labels.
     objective_ : float
+        The ratio reached.
     objective_path_ : ndarray
+        The ratio at the start and after every step.
     n_iter_ : int
+        Number of steps.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of features, when X had such.
 
     References
     ----------
@@ -75,7 +85,9 @@ class TraceRatioLDA(SingleTaskDiscriminant):
         Parameters
         ----------
         X : array-like of shape (n, d)
+            Rows.
         y : array-like of shape (n,)
+            Class labels.
 
         Returns
         -------

@@ -43,6 +43,12 @@ class PerItemTransformer(TransformerMixin, BaseEstimator):
         X : sequence of paths or arrays
             Not looked at.
         y : ignored
+            Here because scikit-learn passes it.
+
+        Returns
+        -------
+        self
+            The transformer itself.
         """
         self._work()
         if self.on_error not in ("raise", "skip"):

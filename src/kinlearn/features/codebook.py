@@ -73,6 +73,12 @@ class CodebookHistogram(TransformerMixin, BaseEstimator):
         X : sequence of arrays of shape (vectors, dimensions)
             One array for each item; an item may have none.
         y : ignored
+            Here because scikit-learn passes it.
+
+        Returns
+        -------
+        CodebookHistogram
+            The fitted transformer itself.
         """
         if self.n_words < 1 or self.max_vectors < self.n_words:
             raise ValueError(
@@ -112,10 +118,12 @@ class CodebookHistogram(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : sequence of arrays of shape (vectors, dimensions)
+            One array for each item.
 
         Returns
         -------
         ndarray of shape (items, n_words_)
+            The histograms.
         """
         check_is_fitted(self, "words_")
         items = check_vectors(X, "CodebookHistogram", allow_empty=True)

@@ -126,6 +126,12 @@ class HiddenMarkovKernel(TransformerMixin, BaseEstimator):
         X : sequence of arrays of shape (frames, dimensions)
             At least ``n_states`` frames each.
         y : ignored
+            Here because scikit-learn passes it.
+
+        Returns
+        -------
+        HiddenMarkovKernel
+            The fitted transformer itself.
         """
         if isinstance(self.sigma, str):
             if self.sigma != "median":
@@ -159,13 +165,38 @@ class HiddenMarkovKernel(TransformerMixin, BaseEstimator):
         """Kernel of sequences and the training sequences, shape (len(X), n).
 
         A training sequence that is passed again gets the row it has in the training matrix.
+
+        Parameters
+        ----------
+        X : sequence of arrays of shape (frames, dimensions)
+            One array of frames for each item.
+
+        Returns
+        -------
+        ndarray of shape (len(X), n)
+            For ``kernel="precomputed"``.
         """
         check_is_fitted(self, "models_")
         K = np.exp(-self.divergence(X) / (2.0 * self.sigma_**2))
         return K @ self._kept @ self._kept.T if self.psd else K
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Floats:
-        """Fit, and return the training matrix without comparing everything twice."""
+        """Fit, and return the training matrix without comparing everything twice.
+
+        Parameters
+        ----------
+        X : sequence of arrays of shape (frames, dimensions)
+            One array of frames for each item.
+        y : ignored
+            Here because scikit-learn passes it.
+        **fit_params : ignored
+            Here because scikit-learn passes them.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+            The kernel of the training sequences.
+        """
         self.fit(X, y)
         K = np.exp(-self.divergence_ / (2.0 * self.sigma_**2))
         if not self.psd:
@@ -174,7 +205,18 @@ class HiddenMarkovKernel(TransformerMixin, BaseEstimator):
         return 0.5 * (K + K.T)
 
     def divergence(self, X: Any) -> Floats:
-        """δ between sequences and the training sequences, shape (len(X), n)."""
+        """δ between sequences and the training sequences, shape (len(X), n).
+
+        Parameters
+        ----------
+        X : sequence of arrays of shape (frames, dimensions)
+            One array of frames for each item.
+
+        Returns
+        -------
+        ndarray of shape (len(X), n)
+            Between each sequence and each training sequence.
+        """
         check_is_fitted(self, "models_")
         sequences = self._check(X)
         if sequences[0].shape[1] != self.n_features_in_:

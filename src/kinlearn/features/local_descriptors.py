@@ -44,6 +44,16 @@ class LocalDescriptors(PerItemTransformer):
     -----
     Items are paths, or arrays of shape (height, width) or (height, width, 3) with values from 0 to
     255.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.features import LocalDescriptors
+    >>> tiles = 40 * np.random.default_rng(0).integers(0, 6, size=(8, 8))
+    >>> image = tiles.repeat(16, axis=0).repeat(16, axis=1)
+    >>> found = LocalDescriptors(kind="orb", max_points=20).fit_transform([image])
+    >>> found[0].shape[1]
+    256
     """
 
     def __init__(

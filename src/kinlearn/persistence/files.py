@@ -107,6 +107,20 @@ def load(path: str | os.PathLike[str]) -> Any:
     path : path
         The file.
 
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.datasets import load_iris
+    >>> import kinlearn
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = kinlearn.LSPC(n_centers=20, random_state=0).fit(X, y)
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "iris.kin")
+    ...     kinlearn.save(model, path)
+    ...     bool((kinlearn.load(path).predict(X) == model.predict(X)).all())
+    True
+
     Returns
     -------
     estimator
@@ -135,6 +149,20 @@ def model_info(path: str | os.PathLike[str]) -> dict[str, Any]:
     ----------
     path : path
         The file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.datasets import load_iris
+    >>> import kinlearn
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = kinlearn.LSPC(n_centers=20, random_state=0).fit(X, y)
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "iris.kin")
+    ...     kinlearn.save(model, path)
+    ...     kinlearn.model_info(path)["training_rows_held"]
+    20
 
     Returns
     -------

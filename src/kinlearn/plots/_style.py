@@ -56,7 +56,19 @@ def subplots(
     Returns
     -------
     figure : matplotlib Figure
+        The figure.
     axes : ndarray of shape (n_rows, n_columns) of matplotlib Axes
+        Its panels.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from kinlearn.plots import close, subplots
+    >>> figure, axes = subplots(1, 2)
+    >>> axes.shape
+    (1, 2)
+    >>> close(figure)
     """
     plt = require_matplotlib("kinlearn.plots.subplots")
     options: dict[str, Any] = {
@@ -70,12 +82,48 @@ def subplots(
 
 
 def close(figure: Figure) -> None:
-    """Forget a figure that is saved, so that a long run does not keep them all in memory."""
+    """Forget a figure that is saved, so that a long run does not keep them all in memory.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from kinlearn.plots import close, subplots
+    >>> figure, axes = subplots()
+    >>> close(figure)
+    """
     require_matplotlib("kinlearn.plots.close").close(figure)
 
 
 def style_axes(ax: Axes) -> Axes:
-    """Give ``ax`` the palette, a faint grid behind the data, and only the left and bottom lines."""
+    """Give ``ax`` the palette, a faint grid behind the data, and only the left and bottom lines.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Changed in place.
+
+    Returns
+    -------
+    matplotlib Axes
+        The same.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> from kinlearn.plots import style_axes
+    >>> figure, ax = plt.subplots()
+    >>> style_axes(ax) is ax
+    True
+    >>> plt.close(figure)
+    """
     ax.set_prop_cycle(color=PALETTE)
     ax.set_axisbelow(True)
     ax.grid(True, color=GRID, linewidth=0.8)

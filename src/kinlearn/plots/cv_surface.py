@@ -50,9 +50,11 @@ class CVSurfaceDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
     mesh_ : matplotlib QuadMesh
         The cells.
     colorbar_ : matplotlib Colorbar or None
+        The bar of colours, if drawn.
     best_ : matplotlib Line2D
         The star.
     dots_ : matplotlib PathCollection or None

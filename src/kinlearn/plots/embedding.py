@@ -26,10 +26,14 @@ class EmbeddingDisplay:
     embeddings : dict of task to ndarray of shape (n_i, k)
         With at least one column; a single one is drawn against the row number.
     labels : dict of task to ndarray of shape (n_i,)
+        Class of every row.
+    titles : dict of task to str, default=None
+        Titles of the panels; None: the tasks' names.
 
     Attributes
     ----------
     figure_ : matplotlib Figure
+        The figure.
     axes_ : ndarray of matplotlib Axes
         One per task.
 
@@ -64,6 +68,7 @@ class EmbeddingDisplay:
         Parameters
         ----------
         estimator : fitted MTDA or AggregateLDA, or MTDAClassifier or HeterogeneousLSPC
+            The model whose common space is drawn.
         Xs, ys : list or dict of array-like
             Rows and labels per task; a dict may hold some of the tasks only.
         **kwargs : dict

@@ -40,6 +40,7 @@ class TaskErrorDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
     lines_ : list of matplotlib Line2D
         One per task.
 
@@ -100,6 +101,7 @@ class TaskErrorDisplay:
         param : str, default="n_components"
             Parameter of the reducer: "n_components", or "n_intermediate" for d'.
         values : sequence of int
+            Its values, one fit for each.
         ax, **kwargs
             As in :meth:`plot`.
 

@@ -44,6 +44,7 @@ class LabelGainDisplay:
     gains : ndarray of shape (n_labels,)
         Gain of every label, NaN where the measure is not defined (one class among the cases).
     ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
     bars_ : matplotlib BarContainer
         Bars from the largest gain down.
 
@@ -108,7 +109,9 @@ class LabelGainDisplay:
         Parameters
         ----------
         estimator, baseline : fitted classifiers of 0/1 labels
+            The classifier, and the one it is compared with.
         X, Y : data neither was trained on
+            Rows, and their 0/1 labels.
         measure : str, default="roc_auc"
             As in the constructor.
         ax, **kwargs

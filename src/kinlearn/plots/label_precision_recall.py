@@ -38,11 +38,13 @@ class LabelPrecisionRecallDisplay:
     f1 : float
         Its largest F-measure.
     ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
     line_ : matplotlib Line2D
         The micro-averaged curve.
     label_lines_ : list of matplotlib Line2D
         Those of the labels that are on in some cases.
     point_ : matplotlib Line2D
+        The point of the largest F-measure.
 
     Examples
     --------
@@ -87,7 +89,9 @@ class LabelPrecisionRecallDisplay:
         Parameters
         ----------
         estimator : fitted classifier whose ``predict_proba`` gives an array (n, n_labels)
+            The classifier.
         X, Y : data the classifier was not trained on
+            Rows, and their 0/1 labels.
         name : str, default=None
             Name in the legend; None: the estimator's class.
         ax, **kwargs

@@ -39,7 +39,9 @@ class LabelSimilarityDisplay:
     order_ : ndarray of shape (n_labels,)
         Position in Y of every row drawn.
     ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
     image_ : matplotlib AxesImage
+        The cells.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class LabelSimilarityDisplay:
         Parameters
         ----------
         estimator : fitted MultiLabelLSPC or MultiLabelLSPCCV, or a pipeline that ends in one
+            The model.
         order : bool, default=True
             As in the constructor.
         ax, **kwargs

@@ -28,7 +28,9 @@ class ObjectivePathDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
     line_ : matplotlib Line2D
+        The path.
 
     Examples
     --------
@@ -56,7 +58,9 @@ class ObjectivePathDisplay:
         Parameters
         ----------
         estimator : fitted MTDA or TraceRatioLDA
+            The model.
         ax : matplotlib Axes, default=None
+            Where to draw; None: a new figure.
         name : str, default=None
             None: the solver of the estimator, or its class.
         **kwargs : dict

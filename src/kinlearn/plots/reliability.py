@@ -111,7 +111,9 @@ class ReliabilityDisplay:
         Parameters
         ----------
         estimator : fitted classifier with ``predict_proba``
+            The classifier.
         X, y : data the classifier was not trained on
+            Rows, and their classes.
         n_bins, strategy, sample_weight
             As in :func:`kinlearn.metrics.reliability_curve`.
         name : str, default=None

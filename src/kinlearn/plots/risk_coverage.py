@@ -37,6 +37,7 @@ class RiskCoverageDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
     line_ : matplotlib Line2D
         The curve: steps, because cases of equal confidence are answered together.
     end_ : matplotlib Line2D
@@ -83,8 +84,11 @@ class RiskCoverageDisplay:
         Parameters
         ----------
         estimator : fitted classifier with ``predict_proba``
+            The classifier.
         X, y : data the classifier was not trained on
+            Rows, and their classes.
         sample_weight : array-like of shape (n,), default=None
+            A weight per case.
         name : str, default=None
             Name in the legend; None: the estimator's class.
         ax, **kwargs

@@ -39,6 +39,7 @@ class SharingDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
     order_ : ndarray of shape (T,)
         Tasks from the bottom to the top, by rising gain over independent models.
     gains_ : matplotlib LineCollection
@@ -103,6 +104,15 @@ class SharingDisplay:
         **kwargs: Any,
     ) -> SharingDisplay:
         """Draw a report: arrays over tasks under ``task``, ``shared``, ``independent``, ``pooled``.
+
+        Parameters
+        ----------
+        report : mapping
+            Such as ``sharing_report_`` of a tuned multi-task model.
+        score_name : str, default=None
+            What the score is called on the axis.
+        ax, **kwargs
+            As in :meth:`plot`.
 
         Returns
         -------

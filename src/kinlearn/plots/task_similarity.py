@@ -37,9 +37,11 @@ class TaskSimilarityDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
     image_ : matplotlib AxesImage
         The cells.
     colorbar_ : matplotlib Colorbar or None
+        The bar of colours, if drawn.
 
     Examples
     --------

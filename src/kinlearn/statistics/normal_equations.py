@@ -127,7 +127,18 @@ class NormalEquations(SumsInMotion):
             self.declare(classes)
 
     def declare(self, classes: Any) -> NormalEquations:
-        """Make classes known of which no row need have been seen."""
+        """Make classes known of which no row need have been seen.
+
+        Parameters
+        ----------
+        classes : array-like
+            Classes, or names of labels.
+
+        Returns
+        -------
+        NormalEquations
+            The sums themselves, changed in place.
+        """
         array = np.asarray(classes)
         names = np.unique(array).tolist()
         if self.kind == "labels":
@@ -157,6 +168,11 @@ class NormalEquations(SumsInMotion):
             Task ids; always or never.
         sample_weight : array-like of shape (n,), optional
             Weights; a weight of 2 is the same as the row twice.
+
+        Returns
+        -------
+        NormalEquations
+            The sums themselves, changed in place.
         """
         batch = self._read(X, y, task, sample_weight)
         if batch.n_rows:
@@ -171,7 +187,17 @@ class NormalEquations(SumsInMotion):
         Refused, with nothing changed, is what cannot have been added: rows of a class or task
         beyond those there are; rows that the sample, or a task with fewer rows than centres, would
         know; and rows without which the sums would not be those of any data. A removal that none
-        of these betrays is believed. Parameters as in :meth:`update`.
+        of these betrays is believed.
+
+        Parameters
+        ----------
+        X, y, task, sample_weight
+            As in :meth:`update`, and as they were given there.
+
+        Returns
+        -------
+        NormalEquations
+            The sums themselves, changed in place.
         """
         batch = self._read(X, y, task, sample_weight)
         if batch.n_rows == 0:
@@ -185,7 +211,18 @@ class NormalEquations(SumsInMotion):
         return self
 
     def merge(self, other: NormalEquations) -> NormalEquations:
-        """Add the rows of other sums, over the same centres and kernel, in place."""
+        """Add the rows of other sums, over the same centres and kernel, in place.
+
+        Parameters
+        ----------
+        other : NormalEquations
+            Sums over other rows.
+
+        Returns
+        -------
+        NormalEquations
+            The sums themselves, changed in place.
+        """
         self._check_same_features(other)
         if other.kind is None or not (other._sums or other._names):
             return self
@@ -230,7 +267,13 @@ class NormalEquations(SumsInMotion):
         return self.copy() if other == 0 else NotImplemented
 
     def copy(self) -> NormalEquations:
-        """Sums of their own."""
+        """Sums of their own.
+
+        Returns
+        -------
+        NormalEquations
+            The copy.
+        """
         other = self._like(self.n_held_out)
         other.kind, other._with_tasks = self.kind, self._with_tasks
         other._names, other._declared = list(self._names), list(self._declared)
@@ -240,19 +283,37 @@ class NormalEquations(SumsInMotion):
         return other
 
     def empty_copy(self) -> NormalEquations:
-        """No rows yet, over the same centres and kernel, with the same declared classes."""
+        """No rows yet, over the same centres and kernel, with the same declared classes.
+
+        Returns
+        -------
+        NormalEquations
+            Sums of no rows.
+        """
         other = self._like(self.n_held_out)
         return other.declare(self._declared) if self._declared else other
 
     def condense(self) -> NormalEquations:
-        """Keep nothing of single rows: neither the sample nor features of tasks with few rows."""
+        """Keep nothing of single rows: neither the sample nor features of tasks with few rows.
+
+        Returns
+        -------
+        NormalEquations
+            The sums themselves, changed in place.
+        """
         for sums in self._sums:
             sums.condense()
         self._sample, self.n_held_out = None, 0
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write to a file, all or nothing; no pickle is involved."""
+        """Write to a file, all or nothing; no pickle is involved.
+
+        Parameters
+        ----------
+        path : path
+            Where to.
+        """
         from kinlearn.statistics.storage import write
 
         self._check_whole()
@@ -260,7 +321,20 @@ class NormalEquations(SumsInMotion):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], kernel: Any = None) -> NormalEquations:
-        """Read what :meth:`save` wrote; a kernel that is a function must be given again."""
+        """Read what :meth:`save` wrote; a kernel that is a function must be given again.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        kernel : callable, optional
+            The kernel, if it was a function.
+
+        Returns
+        -------
+        NormalEquations
+            The sums.
+        """
         from kinlearn.statistics.storage import read
 
         return read(path, kernel)[0]
