@@ -1,7 +1,7 @@
 """Write every figure the pages quote anew from the committed results, or check them.
 
-    python benchmarks/quote.py            # write
-    python benchmarks/quote.py --check    # change nothing; say what is out of date or unmarked
+python benchmarks/quote.py            # write
+python benchmarks/quote.py --check    # change nothing; say what is out of date or unmarked
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from _quotes import load_all
 from _quotes.marks import outdated, written
-from _quotes.pages import WHOLE, draw_bench, experiments, quoting_pages
+from _quotes.pages import WHOLE, experiments, quoting_pages, write_bench
 from _quotes.scan import unmarked
 from _quotes.stored import ROOT, QuoteError, stored
 
@@ -53,9 +53,10 @@ def write() -> None:
     """Rewrite what can be written from results."""
     for name, make in WHOLE.items():
         if (ROOT / name).read_text("utf-8") != make():
-            (ROOT / name).write_text(make(), "utf-8")
             if name == "docs/should_i_use_this.md":
-                draw_bench()
+                write_bench()
+            else:
+                (ROOT / name).write_text(make(), "utf-8")
             print(f"{name} was written anew.")
     for path in quoting_pages():
         page = path.read_text("utf-8")

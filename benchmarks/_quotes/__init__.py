@@ -1,10 +1,20 @@
-"""Figures quoted in the pages, each tied to a results file; see ``marks`` for how a page says so."""
+"""Figures quoted in pages, each tied to a results file; ``marks`` tells how a page says so."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
-TOPICS = ("klr", "multitask", "multilabel", "faces", "mtda")
+TOPICS = (
+    "klr",
+    "multitask",
+    "multilabel",
+    "faces",
+    "mtda",
+    "deployment",
+    "large",
+    "streaming",
+    "bench",
+)
 
 
 def load_all() -> None:

@@ -22,7 +22,10 @@ from dataclasses import dataclass
 from _quotes.registry import render
 from _quotes.stored import QuoteError
 
-CODE = r"(?P<code>^(?P<fence>`{3,}|~{3,})(?!\{).*?^(?P=fence)[ ]*$|(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))"
+CODE = (
+    r"(?P<code>^(?P<fence>`{3,}|~{3,})(?!\{).*?^(?P=fence)[ ]*$"
+    r"|(?<!`)(?P<ticks>`{1,2})(?!`)(?:(?!\n\n).)+?(?<!`)(?P=ticks)(?!`))"
+)
 FIGURE = r"(?P<open><!--=\s*(?P<what>[^\n]*?)\s*-->)(?P<text>[^\n]*?)(?P<close><!--/-->)"
 BLOCK = r"^<!-- table: (?P<name>\S+) -->\n(?P<body>.*?)^<!-- / -->$"
 PLACES = re.compile(f"{CODE}|{BLOCK}|{FIGURE}", re.MULTILINE | re.DOTALL)
@@ -64,6 +67,7 @@ def places(page: str) -> Iterator[Place]:
             raise QuoteError(f"line {line}: {error}") from error
         if match["name"] is not None:
             start, end = match.span("body")
+            line += 1
             wanted = f"\n{wanted.strip()}\n\n"
         else:
             before = page[page.rfind("\n", 0, match.start()) + 1 : match.start()]

@@ -75,7 +75,7 @@ def costs_table() -> str:
                 extent(svd, "{:.2f}".format, to="–"),
             ],
             [
-                "the same with d = 1000: the dense formulation (d by d matrices), in units of joint",
+                "the same, d = 1000: the dense formulation (d by d matrices), in units of joint",
                 ", ".join(dense),
             ],
             [

@@ -6,39 +6,30 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import _choices_page
+import page
 from _quotes.stored import REPRODUCTION, RESULTS, ROOT
+from kinlearn.bench.journal import read_results
+from kinlearn.bench.page import page_text, write_page
 
 NOT_OURS = ("auto_examples", "_build", "generated")  # made when the site is built
 
 
-def benchmarks_page() -> str:
-    from page import page_text
-
-    return page_text()
-
-
 def choices_page() -> str:
-    from _choices_page import page
-
-    return page(json.loads((RESULTS / "selection.json").read_text("utf-8")))
+    return _choices_page.page(json.loads((RESULTS / "selection.json").read_text("utf-8")))
 
 
 def bench_page() -> str:
-    from kinlearn.bench.page import page_text
-    from kinlearn.bench.journal import read_results
-
     return page_text(read_results(RESULTS / "bench.json"))
 
 
-def draw_bench() -> None:
-    from kinlearn.bench.page import write_page
-    from kinlearn.bench.journal import read_results
-
+def write_bench() -> None:
+    """The page with its pictures."""
     write_page(read_results(RESULTS / "bench.json"), ROOT / "docs" / "should_i_use_this.md")
 
 
 WHOLE: dict[str, Callable[[], str]] = {
-    "docs/benchmarks.md": benchmarks_page,
+    "docs/benchmarks.md": page.page_text,
     "docs/choices.md": choices_page,
     "docs/should_i_use_this.md": bench_page,
 }

@@ -75,3 +75,9 @@ def extent(values: list[float], show: Callable[[float], str] = digits, to: str =
     """The least and the greatest, or the one there is."""
     low, high = show(min(values)), show(max(values))
     return low if low == high else f"{low}{to}{high}"
+
+
+def power(value: float, digits: int = 0) -> str:
+    """A small number as people write it: 1e-7, not 1e-07."""
+    mantissa, exponent = f"{value:.{digits}e}".split("e")
+    return f"{mantissa}e{int(exponent)}"

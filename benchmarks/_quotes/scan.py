@@ -1,6 +1,6 @@
 """Figures that nothing vouches for: numbers that look measured, outside every mark.
 
-What looks measured: a number with a decimal point, 7e-12, a number before a unit (times, %, seconds,
+What looks measured: a number with a decimal point, 7e-12, a number before a unit (times, %, s,
 MB, ...). What does not count: code, formulas, addresses, marked places, bare powers of ten (1e-8:
 settings and tolerances), sizes (28 × 28), numbers of versions, equations and sections, and blocks
 of text that hold ``<!-- stated: why -->``, because their numbers are defaults, bounds that tests
@@ -71,7 +71,7 @@ def blocks(page: str) -> list[tuple[int, int]]:
 
 
 def without_stated(page: str) -> str:
-    """The page with blocks of stated numbers as blanks; a comment on its own speaks for the next."""
+    """The page with blocks of stated numbers as blanks; a comment alone speaks for the next."""
     parts, pending = [], False
     for start, end in blocks(page):
         block = page[start:end]

@@ -18,7 +18,9 @@ class Stored(dict[str, Any]):
     """A dictionary of a results file that knows where it is."""
 
     def __init__(self, content: dict[str, Any], place: str) -> None:
-        super().__init__((key, wrapped(value, f"{place} > {key}")) for key, value in content.items())
+        super().__init__(
+            (key, wrapped(value, f"{place} > {key}")) for key, value in content.items()
+        )
         self.place = place
 
     def __missing__(self, key: str) -> Any:

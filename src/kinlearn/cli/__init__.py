@@ -11,6 +11,7 @@ from kinlearn.cli.bench import bench
 from kinlearn.cli.demo import demo
 from kinlearn.cli.example import example
 from kinlearn.cli.info import info
+from kinlearn.cli.plan import plan
 from kinlearn.cli.predict import predict
 from kinlearn.cli.report import report
 from kinlearn.cli.reproduce import reproduce
@@ -56,4 +57,7 @@ app.command(
 app.command(epilog="Example: kinlearn predict model.kin new.csv --out scored.csv")(predict)
 app.command(epilog="Example: kinlearn report model.kin clinic.csv --out report.html")(report)
 app.command(epilog="Example: kinlearn info model.kin")(info)
+app.command(
+    epilog="Example: kinlearn plan --rows 1e9 --features 20 --centers 2000 --classes 5 --hours 1"
+)(plan)
 app.command(epilog="Example: kinlearn reproduce landmine --quick --out reproduction")(reproduce)

@@ -1,0 +1,141 @@
+"""What a pass over rows takes: memory, processor hours, machines, before any of it is bought.
+
+The model with fixed centres is solved from sums (see :class:`kinlearn.NormalEquations`), so its
+costs are simple formulas in rows, features, centres, classes and tasks. The constants below were
+set by measurements; the documentation's page on planning shows both side by side.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+__all__ = ["Plan", "plan"]
+
+# Floating-point operations a second of one core, as the kernels and sums here reach them.
+RATE = 36e9
+# Operations in whose time an exponential is done and a feature goes through memory.
+EXPONENTIAL = 700.0
+# Factor of m² and of the rows of a task (at most m) to solve one task among many.
+TASK_SOLUTION = 10.0
+# The interpreter, the libraries and the blocks of features in work.
+INTERPRETER = 250 * 2**20
+# Sums of many tasks are objects of their own: what they take beyond their numbers.
+TASK_OVERHEAD = 1.2
+# Rows that are kept to calibrate by.
+HELD_OUT = 2000
+
+
+class Plan(NamedTuple):
+    """Costs of a fit from one pass; bytes and processor seconds.
+
+    Parameters
+    ----------
+    sums_bytes : float
+        Size of the sums: in memory, on disk, and sent by each machine.
+    memory_bytes : float
+        Peak memory of each process, sums, interpreter, calibration and solution included. It does
+        not grow with the rows, once each task has as many of them as there are centres.
+    pass_seconds : float
+        Processor seconds of the pass; they divide by the number of cores.
+    solve_seconds : float
+        Processor seconds of the solution with its calibration, on one machine, at the end.
+    """
+
+    sums_bytes: float
+    memory_bytes: float
+    pass_seconds: float
+    solve_seconds: float
+
+    @property
+    def hours(self) -> float:
+        """Processor hours in all."""
+        return (self.pass_seconds + self.solve_seconds) / 3600
+
+    def elapsed_seconds(self, n_cores: int) -> float:
+        """Seconds from start to end where that many cores read the rows at the same time."""
+        return self.pass_seconds / n_cores + self.solve_seconds
+
+    def cores_within(self, seconds: float) -> int | None:
+        """The fewest cores that end within that time; None if the solution alone takes longer."""
+        left = seconds - self.solve_seconds
+        return max(1, math.ceil(self.pass_seconds / left)) if left > 0 else None
+
+
+def plan(
+    n_rows: float,
+    n_features: int,
+    n_centers: int,
+    n_classes: int = 2,
+    n_tasks: int = 1,
+    *,
+    batch_rows: int = 8192,
+    rate: float = RATE,
+) -> Plan:
+    """Return what a fit from one pass over the rows takes.
+
+    Parameters
+    ----------
+    n_rows, n_features, n_centers : numbers
+        n, d and m.
+    n_classes : int, default=2
+        Classes, or labels.
+    n_tasks : int, default=1
+        Tasks; rows are taken to be spread evenly over them.
+    batch_rows : int, default=8192
+        Rows of a batch.
+    rate : float, default=36e9
+        Operations a second of one core.
+
+    Returns
+    -------
+    Plan
+        Bytes and processor seconds.
+
+    Examples
+    --------
+    >>> from kinlearn.planning import plan
+    >>> found = plan(n_rows=1e9, n_features=20, n_centers=2000, n_classes=5)
+    >>> print(f"{found.sums_bytes / 1e6:.0f} MB, {found.hours:.0f} processor hours")
+    16 MB, 42 processor hours
+    >>> found.cores_within(3600)
+    43
+    """
+    sizes = {
+        "n_rows": n_rows,
+        "n_features": n_features,
+        "n_centers": n_centers,
+        "n_classes": n_classes,
+        "n_tasks": n_tasks,
+        "batch_rows": batch_rows,
+        "rate": rate,
+    }
+    for name, value in sizes.items():
+        if not value > 0:
+            raise ValueError(f"{name} must be greater than 0, but {value!r} was given.")
+    if n_tasks > n_rows:
+        raise ValueError(
+            f"There cannot be more tasks than rows, but n_tasks={n_tasks!r} and n_rows={n_rows!r}."
+        )
+    n, d, m, c, tasks = float(n_rows), n_features, n_centers, n_classes, n_tasks
+    held = min(float(HELD_OUT), n)
+    calibration = 8.0 * held * (d + m)
+    making = n * m * (2 * (d + c) + EXPONENTIAL)
+    if tasks == 1:
+        sums = 4.0 * m * m + 8.0 * m * c
+        squares, solving = n * m * m, m**3 + held * m**2
+        kept = sums
+    else:
+        of_task = n / tasks
+        dense = of_task >= m  # a task with fewer rows than centres is kept as its rows' features
+        sums = tasks * (4.0 * m * m if dense else 8.0 * of_task * m) + tasks * 8.0 * m * c
+        squares = n * m * m if dense else 0.0
+        solving = TASK_SOLUTION * tasks * min(of_task, m) * m**2
+        kept = TASK_OVERHEAD * sums
+    work = 8.0 * batch_rows * d + calibration + 3 * 8.0 * m * m
+    return Plan(
+        sums_bytes=sums,
+        memory_bytes=INTERPRETER + kept + work,
+        pass_seconds=(making + squares) / rate,
+        solve_seconds=solving / rate,
+    )
