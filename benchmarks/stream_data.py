@@ -34,7 +34,7 @@ from kinlearn import LSPC, MultiLabelLSPC
 from kinlearn.kernels import median_width, resolve_kernel
 
 WIDTHS = (0.25, 0.5, 1.0)
-REGS = np.logspace(-11, -4, 8)
+REGS = np.logspace(-12, -4, 9)
 TUNING_CENTERS = 300
 SETS = ("letter", "shuttle", "tmc2007", "fashion")
 
@@ -167,10 +167,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="*", default=list(SETS))
     parser.add_argument("--centers", type=int, nargs="*", default=[500, 1000, 2000])
-    parser.add_argument("--no-rivals", action="store_true")
+    parser.add_argument("--rival-centers", type=int, nargs="*", default=[500, 2000])
+    parser.add_argument("--fresh", action="store_true", help="measure cells again")
     parser.add_argument("--out", type=Path, default=RESULTS / "stream_data.json")
     options = parser.parse_args(arguments)
-    results = Results(options.out)
+    results = Results(options.out, fresh=options.fresh)
     with threadpool_limits(1):
         for name in options.sets:
             data = get(name)
@@ -190,8 +191,8 @@ def main(arguments: list[str] | None = None) -> None:
             for m in options.centers:
                 key = [name, "lspc", m]
                 results.cell(key, lambda m=m, d=data, w=width: streamed(*d, m, w))
-            if not options.no_rivals:
-                for label, make in rivals(name, options.centers[0], width).items():
+            for m in options.rival_centers:
+                for label, make in rivals(name, m, width).items():
                     results.cell([name, label], lambda d=data, f=make: rival(f, *d))
         results.save(machine=machine_facts())
     print(report(results))

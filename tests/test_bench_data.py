@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kinlearn.bench.data import splits
-from kinlearn.bench.data.folder import read_csv_one_hot, read_idx
+from kinlearn.bench.data.folder import read_csv_one_hot
 from kinlearn.bench.data.single import draw
 from kinlearn.bench.suites import SUITES
 
@@ -85,15 +85,9 @@ def test_rows_of_every_group_are_drawn():
     assert len(train) + len(test) == 30
 
 
-def test_readers_of_tables_and_images(monkeypatch, tmp_path):
-    import gzip
-
+def test_tables_with_categories_are_read(monkeypatch, tmp_path):
     monkeypatch.setenv("KINLEARN_DATA", str(tmp_path))
     (tmp_path / "t.csv").write_text("1, red, no\n2, blue, yes\n")
     X, y = read_csv_one_hot("t.csv")
     np.testing.assert_array_equal(X, [[1, 0, 1], [2, 1, 0]])
     np.testing.assert_array_equal(y, [0, 1])
-    image = np.arange(6, dtype=np.uint8)
-    header = bytes([0, 0, 8, 2]) + np.array([2, 3], ">i4").tobytes()
-    (tmp_path / "i.gz").write_bytes(gzip.compress(header + image.tobytes()))
-    np.testing.assert_array_equal(read_idx("i.gz"), image.reshape(2, 3))

@@ -55,6 +55,16 @@ def test_scores_in_blocks_equal_the_whole(n_widths, memory_mb, rng):
     np.testing.assert_allclose(scores, expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["rbf", "laplacian", "polynomial", "cosine"])
+def test_features_made_by_threads_are_the_same(name, rng, monkeypatch):
+    features = KernelMap(resolve_kernel(name), rng.normal(size=(300, 3)))
+    X = rng.normal(size=(2000, 3))  # several blocks that fit the cache
+    monkeypatch.setattr("kinlearn.kernels.evaluation.blas_threads", lambda: 1)
+    alone = features.features(X, 1.5)
+    monkeypatch.setattr("kinlearn.kernels.evaluation.blas_threads", lambda: 3)
+    np.testing.assert_allclose(features.features(X, 1.5), alone, rtol=1e-12, atol=1e-14)
+
+
 def test_distances_far_from_the_origin_keep_their_digits(rng):
     X = rng.normal(size=(20, 3))
     far = SquaredDistances(X + 1e6)

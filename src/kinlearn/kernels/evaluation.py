@@ -70,8 +70,21 @@ class KernelMap:
         """Yield (rows, features) over blocks large enough for efficient matrix products."""
         budget = min(self.memory_mb * 2**20 / 3, 64 << 20)
         for rows in row_blocks(X.shape[0], 8 * self.n_centers, int(budget)):
-            values = self.measure.block(X[rows])
-            yield rows, self.kernel.profile(values, sigma, values)
+            yield rows, self._feature_block(X[rows], sigma)
+
+    def _feature_block(self, X: Rows, sigma: float) -> np.ndarray:
+        n_threads = blas_threads()
+        parts = row_blocks(X.shape[0], 8 * self.n_centers, CACHE_BLOCK_BYTES)
+        if n_threads == 1 or len(parts) == 1:
+            values = self.measure.block(X)
+            return self.kernel.profile(values, sigma, values)
+        features = np.empty((X.shape[0], self.n_centers))
+
+        def work(rows: slice) -> None:
+            self.kernel.profile(self.measure.block(X[rows]), sigma, features[rows])
+
+        run_blocks(work, parts, n_threads)
+        return features
 
     def scores(
         self,

@@ -42,8 +42,8 @@ all fields means; γ = 0 (no penalty on the fields' own parts) is computed as 1e
 used as they come; of equal points the first is taken. Our KLR takes Newton steps in the dual,
 each started from the neighbouring γ.
 
-By kinlearn's defaults: `MultiTaskLSPCCV()`, `IndependentTasks(LSPCCV())`,
-`PooledTasks(LSPCCV())`, on the same splits.
+By kinlearn's defaults: `MultiTaskLSPCCV()`, `MultiTaskKernelLogisticRegressionCV()`,
+`IndependentTasks(LSPCCV())`, `PooledTasks(LSPCCV())`, on the same splits.
 """
 
 REASONS = """

@@ -13,7 +13,7 @@ from kinlearn.datasets import load_umist
 from kinlearn.reproduce import six_page
 from kinlearn.reproduce.experiment import Cell, Experiment, Found, Options, Page
 from kinlearn.reproduce.grids import squared_distances
-from kinlearn.reproduce.our_methods import OURS, run_ours
+from kinlearn.reproduce.our_methods import OUR_LSPC, run_ours
 from kinlearn.reproduce.published_tasks import UMIST_ACCURACY, UMIST_SECONDS
 from kinlearn.reproduce.six_methods import (
     METHODS,
@@ -137,7 +137,7 @@ def cells(options: Options) -> list[Cell]:
         for n in sizes
         for protocol in options.protocols
         for method in METHODS
-        if protocol == "paper" or method in OURS
+        if protocol == "paper" or method in OUR_LSPC
     ]
 
 

@@ -31,14 +31,6 @@ def read_npz(name: str, rows: str = "X", labels: str = "y") -> tuple[Floats, NDA
 
 
 @cache
-def read_mat(name: str) -> dict[str, Any]:
-    """Variables of a Matlab file."""
-    from scipy.io import loadmat
-
-    return loadmat(path_of(name))
-
-
-@cache
 def read_csv_one_hot(name: str) -> tuple[Floats, NDArray[np.int64]]:
     """Rows of a file of comma-separated values, categories one-hot; the last is the label."""
     lines = path_of(name).read_text().splitlines()
@@ -50,14 +42,3 @@ def read_csv_one_hot(name: str) -> tuple[Floats, NDArray[np.int64]]:
         except ValueError:
             columns.append((values[:, None] == np.unique(values)).astype(np.float64))
     return np.hstack(columns), np.unique(table[:, -1], return_inverse=True)[1].astype(np.int64)
-
-
-@cache
-def read_idx(name: str) -> NDArray[np.uint8]:
-    """A gzipped IDX file of bytes, as MNIST and its relatives come in."""
-    import gzip
-
-    content = gzip.decompress(path_of(name).read_bytes())
-    n_axes = content[3]
-    shape = np.frombuffer(content, ">i4", count=n_axes, offset=4)
-    return np.frombuffer(content, np.uint8, offset=4 + 4 * n_axes).reshape(shape)

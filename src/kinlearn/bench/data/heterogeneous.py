@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.bench.data.folder import read_mat, read_npz
 from kinlearn.bench.data.splits import codes_of, draw_per_group
 from kinlearn.bench.problem import DataSet, Problem
-from kinlearn.datasets import load_digits_resolutions, make_heterogeneous_tasks
+from kinlearn.datasets import (
+    load_ar,
+    load_digits_resolutions,
+    load_orl,
+    load_pie,
+    make_heterogeneous_tasks,
+)
 
 Lists = tuple[list[NDArray[np.float64]], list[NDArray[Any]]]
 TEST_ROWS = 800
@@ -46,18 +51,16 @@ def resolutions(seed: int) -> Lists:
 
 
 def faces(seed: int, people: int | None = None) -> Lists:
-    """Three databases of faces, their images at the sizes they come in, in half the pixels a side.
+    """Three databases of faces, their images in fewer pixels than they come in.
 
     AR: 100 people, PIE: 68 people, both 16 × 16; ORL: 40 people, 28 × 23.
     """
-    small = []
-    for name in (FACES[0], FACES[2]):
-        stored = read_mat(name)
-        images = stored["fea"].astype(np.float64).reshape(-1, 16, 2, 16, 2).mean(axis=(2, 4))
-        small.append((images.reshape(len(images), -1) / 255, stored["gnd"].ravel()))
-    X, y = read_npz(FACES[1])
-    orl = X.reshape(-1, 28, 4, 23, 4).mean(axis=(2, 4)).reshape(len(X), -1) / 255
-    sets = [small[0], (orl, y), small[1]]
+    sets = []
+    for load, pixels in ((load_ar, 2), (load_orl, 4), (load_pie, 2)):
+        found = load()
+        n, height, width = found.images.shape
+        blocks = found.images.reshape(n, height // pixels, pixels, width // pixels, pixels)
+        sets.append((blocks.mean(axis=(2, 4)).reshape(n, -1) / 255, found.target))
     kept = [np.isin(y, np.unique(y)[:people]) for _, y in sets]
     return (
         [X[mask] for (X, _), mask in zip(sets, kept, strict=True)],

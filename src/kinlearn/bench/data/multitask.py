@@ -10,10 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from kinlearn.bench.data.folder import read_mat, read_npz
 from kinlearn.bench.data.splits import codes_of, draw_per_group, standardised
 from kinlearn.bench.problem import DataSet, Problem
-from kinlearn.datasets import make_related_tasks
+from kinlearn.datasets import (
+    load_landmine,
+    load_office_caltech,
+    load_vowel,
+    make_related_tasks,
+)
 
 TEST_ROWS = 4000
 
@@ -67,18 +71,14 @@ def digit_pairs(seed: int) -> Tasks:
 
 def landmine(seed: int, n_tasks: int = 17, reversed_tasks: tuple[int, ...] = (15, 16)) -> Tasks:
     """Seventeen minefields of mt-lspc, section 4.2: the last two with their labels reversed."""
-    stored = read_mat("landmine/LandmineData.mat")
-    features = [np.asarray(part, dtype=np.float64) for part in stored["feature"].ravel()[:n_tasks]]
-    labels = [np.asarray(part).ravel().astype(int) for part in stored["label"].ravel()[:n_tasks]]
-    for t in reversed_tasks:
-        labels[t] = 1 - labels[t]
-    return Tasks(np.vstack(features), np.concatenate(labels), _ids(labels))
+    fields = load_landmine(n_tasks=n_tasks, reversed_tasks=reversed_tasks)
+    return Tasks(fields.data, fields.target, fields.task)
 
 
 def vowel(seed: int) -> Tasks:
-    """Eleven vowels by fifteen speakers; the first columns are part, speaker and sex."""
-    X, y = read_npz("single_task/vowel.npz")
-    return Tasks(X[:, 3:], y, X[:, 1].astype(np.int64))
+    """Eleven vowels by fifteen speakers."""
+    vowels = load_vowel()
+    return Tasks(vowels.data, vowels.target, vowels.task)
 
 
 DOMAINS = tuple(
@@ -88,17 +88,9 @@ DOMAINS = tuple(
 
 def office(seed: int) -> Tasks:
     """Ten objects photographed in four ways: square roots of the shares of 800 visual words."""
-    features, labels = [], []
-    for name in DOMAINS:
-        stored = read_mat(name)
-        counts = stored["fts"].astype(np.float64)
-        features.append(np.sqrt(counts / counts.sum(axis=1, keepdims=True)))
-        labels.append(stored["labels"].ravel().astype(int))
-    return Tasks(np.vstack(features), np.concatenate(labels), _ids(labels))
-
-
-def _ids(parts: list[NDArray[Any]]) -> NDArray[np.int64]:
-    return np.repeat(np.arange(len(parts), dtype=np.int64), [len(part) for part in parts])
+    objects = load_office_caltech()
+    shares = objects.data / objects.data.sum(axis=1, keepdims=True)
+    return Tasks(np.sqrt(shares), objects.target, np.unique(objects.task, return_inverse=True)[1])
 
 
 def _generated(name: str, size: int, quick_size: int | None, about: str, **params: Any) -> DataSet:

@@ -10,10 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import datasets
 
-from kinlearn.bench.data.folder import read_csv_one_hot, read_idx, read_mat, read_npz
+from kinlearn.bench.data.folder import read_csv_one_hot, read_npz
 from kinlearn.bench.data.splits import codes_of, standardised
 from kinlearn.bench.problem import DataSet, Problem
-from kinlearn.datasets import make_gaussian_mixture_toy
+from kinlearn.datasets import (
+    load_fashion_mnist,
+    load_landmine,
+    load_vowel,
+    make_gaussian_mixture_toy,
+)
 
 Data = tuple[NDArray[np.float64], NDArray[Any]]
 TEST_ROWS = 2000
@@ -49,26 +54,14 @@ def toy() -> Data:
     return make_gaussian_mixture_toy(1500, random_state=0)
 
 
-def vowel() -> Data:
-    """Eleven vowels; the first columns are the part, the speaker and the speaker's sex."""
-    X, y = read_npz("single_task/vowel.npz")
-    return X[:, 3:], y
-
-
-def landmine() -> Data:
-    """All minefields as one."""
-    stored = read_mat("landmine/LandmineData.mat")
-    return (
-        np.vstack([np.asarray(part, dtype=np.float64) for part in stored["feature"].ravel()]),
-        np.concatenate([np.asarray(part).ravel() for part in stored["label"].ravel()]).astype(int),
-    )
-
-
 def fashion() -> Data:
     """The ten thousand test images of Fashion-MNIST."""
-    images = read_idx("fashion_mnist/t10k-images-idx3-ubyte.gz")
-    labels = read_idx("fashion_mnist/t10k-labels-idx1-ubyte.gz")
-    return images.reshape(len(images), -1) / 255.0, labels
+    X, y = load_fashion_mnist(subset="test", return_X_y=True)
+    return X / 255.0, y
+
+
+def _rows(load: Callable[..., Data]) -> Callable[[], Data]:
+    return partial(load, return_X_y=True)
 
 
 def _stored(name: str, file: str, load: Callable[[], Data], about: str) -> DataSet:
@@ -110,11 +103,11 @@ DATA = (
         partial(read_csv_one_hot, "single_task/adult.data"),
         "income, categories one-hot",
     ),
-    _stored("landmine", "landmine/LandmineData.mat", landmine, "6 % mines, 9 features"),
+    _stored("landmine", "landmine/LandmineData.mat", _rows(load_landmine), "6 % mines, 9 features"),
     _npz("shuttle", "7 very uneven classes, 9 features"),
     _npz("satimage", "6 kinds of soil, 36 features"),
     _npz("penbased", "10 digits by pen, 16 features"),
-    _stored("vowel", "single_task/vowel.npz", vowel, "11 vowels, 10 features"),
+    _stored("vowel", "single_task/vowel.npz", _rows(load_vowel), "11 vowels, 10 features"),
     _stored(
         "fashion",
         "fashion_mnist/t10k-images-idx3-ubyte.gz",
