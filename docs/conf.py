@@ -81,6 +81,8 @@ html_css_files = ["kinlearn.css"]
 html_favicon = MARK
 html_show_sourcelink = False
 html_copy_source = False
+# Summaries would be fetched page by page, which a browser refuses for pages opened from disk.
+html_show_search_summary = False
 html_sidebars = {"**": ["sidebar-nav-bs"], "index": [], "which_estimator": []}
 html_context = {"default_mode": "auto"}
 toc_object_entries_show_parents = "hide"

@@ -93,6 +93,13 @@ class Reader:
                     self._photograph(f"{width}-{scheme}")
             self.tab.set_viewport_size(DESKTOP)
 
+    def search(self, word: str) -> int:
+        """How many pages the site's own search finds."""
+        self.name = "search.html"
+        self.tab.goto(f"{(self.site / self.name).as_uri()}?q={word}")
+        self.tab.wait_for_selector("#search-results li", timeout=15000)
+        return self.tab.locator("#search-results li").count()
+
     def _photograph(self, kind: str) -> None:
         stem = self.name.removesuffix(".html").replace("/", "_")
         self.tab.screenshot(path=self.pictures / f"{stem}-{kind}.png", full_page=True)

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 import site_browser
 import site_links
 
@@ -102,10 +103,15 @@ def test_pages_can_be_read(site, tmp_path):
     pictures = Path(os.environ.get("KINLEARN_SCREENSHOTS", tmp_path / "screenshots"))
     pictures.mkdir(parents=True, exist_ok=True)
     names = [str(path.relative_to(site.resolve())) for path in site_links.read_pages(site)]
+    if "KINLEARN_SITE" not in os.environ:
+        # Pages of single names have one template: here one of four is read, by make docs all.
+        single = [n for n in names if n.startswith("api/generated/") and n not in PHOTOGRAPHED]
+        names = sorted(set(names) - set(single)) + single[::4]
     with site_browser.opened() as browser:
         reader = site_browser.Reader(browser, site, pictures)
         for name in names:
             reader.read(name, picture=name in PHOTOGRAPHED)
+        assert reader.search("sharing") > 3
     assert not reader.complaints, "\n".join(reader.complaints)
     assert reader.requests >= len(names)
     assert len(list(pictures.glob("*.png"))) >= 4 * len(PHOTOGRAPHED)
