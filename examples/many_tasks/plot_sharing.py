@@ -61,7 +61,7 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# With five labels a task there is nothing to tell the tasks apart by, and sharing does what pooling
-# does. From then on it is ahead of both. The pooled model improves slowly, because it cannot learn in
-# what the tasks differ. Separate models with forty labels a task are not yet where sharing is with
-# twenty.
+# With five labels a task there is nothing to tell the tasks apart by, and sharing does what
+# pooling does. From then on it is ahead of both. The pooled model improves slowly, because it
+# cannot learn in what the tasks differ. Separate models with forty labels a task are not yet where
+# sharing is with twenty.
