@@ -119,3 +119,12 @@ def test_stream_on_data(benchmark, tmp_path, capsys, monkeypatch):
     assert cells["tmc2007/lspc/20"]["f1_micro"] > 0.9
     assert {"letter/boosting", "letter/nystroem/20", "tmc2007/logistic"} <= set(cells)
     assert "log-loss" in capsys.readouterr().out
+
+
+def test_sums_beside_rows_at_hand(benchmark, tmp_path, capsys):
+    out = tmp_path / "accuracy.json"
+    arguments = ["--rows", "300", "--centers", "40", "--out", str(out)]
+    found = benchmark("stream_accuracy").main(arguments)
+    assert all(cell[0] < 1e-8 for cell in found.cells.values())
+    assert json.loads(out.read_text())["regs"][0] == 1e-3
+    assert "largest difference" in capsys.readouterr().out

@@ -86,3 +86,12 @@ def test_neighbours_follow_the_counts(benchmark):
     prior = (1 + Y[:100, 0].sum()) / 102
     on, off = model.given_on[count, 0] * prior, model.given_off[count, 0] * (1 - prior)
     np.testing.assert_allclose(proba[0, 0], on / (on + off))
+
+
+def test_steps_where_labels_are_unobserved(benchmark, tmp_path, capsys):
+    out = tmp_path / "steps.json"
+    arguments = ["--rows", "60", "--labels", "4", "--seeds", "1", "--out", str(out)]
+    found = benchmark("unobserved_labels").main(arguments)
+    assert set(found.cells) == {"0.1/0", "0.3/0", "0.6/0"}
+    assert all(cell[-1] > cell[0] >= 2 for cell in found.cells.values())
+    assert "unobserved/seed" in capsys.readouterr().out
