@@ -30,6 +30,7 @@ extensions = [
     "myst_parser",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "code_links",
     "inline_svg",
     "repository_links",
     "shapes",

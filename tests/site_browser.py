@@ -56,6 +56,8 @@ class Reader:
         self.complaints: list[str] = []
         self.requests = 0
         self.tab = browser.new_context(viewport=DESKTOP, color_scheme="light").new_page()
+        # A busy machine is no fault of the page.
+        self.tab.set_default_timeout(120_000)
         self.name = ""
         self.tab.on("console", self._console)
         self.tab.on("pageerror", lambda error: self._complain(f"script error: {error}"))
@@ -75,7 +77,7 @@ class Reader:
         for scheme in ("light", "dark"):
             self.tab.emulate_media(color_scheme=scheme)
             try:
-                self.tab.wait_for_function(IN_MODE, arg=scheme, timeout=5000)
+                self.tab.wait_for_function(IN_MODE, arg=scheme, timeout=20_000)
             except TimeoutError:
                 self._complain(f"a reader who prefers {scheme} does not get it")
             self.tab.evaluate(AT_REST)
@@ -97,12 +99,16 @@ class Reader:
         """How many pages the site's own search finds."""
         self.name = "search.html"
         self.tab.goto(f"{(self.site / self.name).as_uri()}?q={word}")
-        self.tab.wait_for_selector("#search-results li", timeout=15000)
+        self.tab.wait_for_selector("#search-results li", timeout=60_000)
         return self.tab.locator("#search-results li").count()
 
     def _photograph(self, kind: str) -> None:
         stem = self.name.removesuffix(".html").replace("/", "_")
-        self.tab.screenshot(path=self.pictures / f"{stem}-{kind}.png", full_page=True)
+        height = self.tab.evaluate("() => document.documentElement.scrollHeight")
+        # The first few screens show how a page looks; pictures of whole long pages are slow.
+        seen = self.tab.viewport_size | {"x": 0, "y": 0, "height": min(height, 2600)}
+        path = self.pictures / f"{stem}-{kind}.png"
+        self.tab.screenshot(path=path, full_page=True, clip=seen)
 
     def _console(self, message: Any) -> None:
         if message.type in ("error", "warning"):

@@ -84,6 +84,12 @@ def test_builds_and_has_its_pages(site):
     assert expected <= pages
 
 
+def test_names_in_pages_lead_to_the_reference(site):
+    page = site_links.read_pages(site)[(site / "which_estimator.html").resolve()]
+    links = {link for _, _, link in page.links}
+    assert "api/generated/kinlearn.MTDA.html#kinlearn.MTDA" in links
+
+
 def test_links_and_anchors_resolve(site):
     broken = site_links.broken_links(site)
     assert not broken, "\n".join(broken)
