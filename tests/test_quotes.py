@@ -233,7 +233,7 @@ def test_a_loss_is_shown_as_a_loss():
     table = registry.render("bench.alternatives")[0]
     summary = bench.suite("single")
     for verdict in bench.verdicts(summary):
-        (line,) = (row for row in table.splitlines() if f" {verdict.rival} |" in row)
+        (line,) = (row for row in table.splitlines() if row.startswith(f"| {verdict.rival} "))
         assert bench.WORDS[verdict.outcome] in line
         assert f"{verdict.wins}/{verdict.ties}/{verdict.losses}" in line
     assert f"**{summary.ours}**" in table

@@ -14,6 +14,7 @@ TOPICS = (
     "large",
     "streaming",
     "bench",
+    "reproduction",
 )
 
 

@@ -64,8 +64,8 @@ def alternatives_table() -> str:
     order = places(summary)
     rows = [
         [
-            str(order[verdict.rival]),
             verdict.rival,
+            order[verdict.rival],
             times(verdict.loss_ratio),
             f"{verdict.wins}/{verdict.ties}/{verdict.losses}",
             WORDS[verdict.outcome],
@@ -73,9 +73,9 @@ def alternatives_table() -> str:
         ]
         for verdict in by_rank(summary)
     ]
-    rows.append([str(order[summary.ours]), f"**{summary.ours}**", "1×", "", "", "1×"])
-    rows.sort(key=lambda row: int(row[0]))
-    header = ["place", "method, tuned", "log-loss ÷ ours", "sets won/tied/lost by ours"]
+    rows.append([f"**{summary.ours}**", order[summary.ours], "1×", "", "", "1×"])
+    rows.sort(key=lambda row: row[1])
+    header = ["method, tuned", "place", "log-loss ÷ ours", "sets won/tied/lost by ours"]
     return table([*header, "ours is", "tuned fit ÷ ours"], rows)
 
 

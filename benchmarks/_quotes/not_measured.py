@@ -2,4 +2,6 @@
 
 from __future__ import annotations
 
-NOT_MEASURED: dict[str, dict[str, str]] = {}
+NOT_MEASURED: dict[str, dict[str, str]] = {
+    "docs/cli.md": {"under two minutes": "the help text of a command"},
+}

@@ -191,10 +191,13 @@ def draw(
         axes[0, 0].errorbar(list(of), means, bars, marker="o", capsize=2, label=name)
     for name, seconds_of in times.items():
         axes[0, 1].plot(list(seconds_of), list(seconds_of.values()), marker="o", label=name)
-    axes[0, 0].set(xlabel="Labels", ylabel="Misclassification rate (%)", title="Error")
-    axes[0, 1].set(xlabel="Labels", ylabel="Processor seconds", yscale="log", title="Time")
-    for ax in axes[0]:
-        ax.legend(frameon=False, fontsize=9)
+    axes[0, 0].set(xlabel="Labels", ylabel="Misclassification rate (%)")
+    axes[0, 1].set(xlabel="Labels", ylabel="Processor seconds", yscale="log")
+    for ax, shown in zip(axes[0], (figures, times), strict=True):
+        ax.set_xticks(list(next(iter(shown.values()))))
+        ax.legend(frameon=False, fontsize=9, ncols=2, loc="lower left", bbox_to_anchor=(0.0, 1.0))
+    axes[0, 0].set_title("Error", pad=36)
+    axes[0, 1].set_title("Time", pad=36)
     figure.savefig(path, dpi=120)
     close(figure)
     return path
