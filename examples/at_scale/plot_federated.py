@@ -57,6 +57,8 @@ for k, (ax, model) in enumerate(zip(axes.flat, [*models, merged], strict=True)):
         ax.scatter(*X[rows & (y == label)].T, s=5, color=color, linewidth=0)
     ax.set_title([*NAMES, "their sums together"][k])
     ax.grid(False)
+figure.supxlabel("First feature", size=10)
+figure.supylabel("Second feature", size=10)
 figure.colorbar(surface, ax=axes, label="P(class 1)", format="{x:.0%}", ticks=[0, 0.5, 1])
 plt.show()
 

@@ -54,6 +54,8 @@ for ax, (title, proba) in zip(axes[0], maps.items(), strict=True):
     for k, color in enumerate(("#35125C", "#6B3500")):
         ax.scatter(*X[y == k][:150].T, s=5, color=color, linewidth=0)
 axes[0, 1].scatter(*X_bad[:150].T, s=9, color="black", marker="x", linewidth=0.7)
+figure.supxlabel("First feature", size=10)
+figure.supylabel("Second feature", size=10)
 figure.colorbar(surface, ax=axes, label="P(class 1)", format="{x:.0%}", ticks=[0, 0.5, 1])
 plt.show()
 

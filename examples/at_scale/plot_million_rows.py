@@ -93,6 +93,8 @@ for ax, (title, proba) in zip(axes.flat, maps.items(), strict=True):
     )
     ax.set_title(title)
     ax.grid(False)
+figure.supxlabel("First feature", size=10)
+figure.supylabel("Second feature", size=10)
 figure.colorbar(image, ax=axes, label="P(class 1)", format="{x:.0%}", ticks=[0, 0.5, 1], shrink=0.6)
 plt.show()
 

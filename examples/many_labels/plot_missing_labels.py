@@ -76,7 +76,7 @@ for share in SHARES:
     for values, proba in zip(losses.values(), answers, strict=True):
         values.append(log_loss(Y_test.ravel(), proba.ravel()))
     complete = (luck >= share).all(axis=1).sum()
-    print(f"{share:.0%} hidden, {complete} rows complete")
+    print(f"{share:.0%} hidden, complete rows: {complete}")
 
 figure, axes = subplots(panel_size=(5.6, 4.0))
 ax = axes[0, 0]

@@ -47,7 +47,7 @@ surface = left.contourf(
     cmap="cividis",
 )
 figure.colorbar(surface, ax=left, label="Confidence", format="{x:.0%}", ticks=[0.5, 0.75, 1])
-left.set_title("How sure the classifier is")
+left.set(title="How sure the classifier is", ylabel="Second feature")
 
 fate = np.zeros(len(points), dtype=int)
 for number, (_, mask) in enumerate(FATES.values()):
@@ -59,6 +59,7 @@ right.legend(handles=handles, loc="upper center", ncols=2, frameon=False, fontsi
 right.set_title("What HandOver does")
 for ax in (left, right):
     ax.grid(False)
+    ax.set_xlabel("First feature")
     for k in (0, 1):
         ax.scatter(*X[y == k].T, s=9, color=PALETTE[k], edgecolor="white", linewidth=0.4)
 plt.show()
