@@ -49,6 +49,8 @@ myst_heading_anchors = 4
 # -- API ----------------------------------------------------------------------------------------
 autosummary_generate = True
 autosummary_context = {"class_members": class_members()}
+# Beside the function plan; some file systems do not tell capitals apart.
+autosummary_filename_map = {"kinlearn.planning.Plan": "kinlearn.planning.Plan-class"}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False

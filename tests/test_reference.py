@@ -19,6 +19,7 @@ MODULES = [
     "kinlearn.datasets",
     "kinlearn.features",
     "kinlearn.kernels",
+    "kinlearn.planning",
 ]
 
 

@@ -12,6 +12,7 @@ MODULES = (
     "kinlearn.datasets",
     "kinlearn.features",
     "kinlearn.kernels",
+    "kinlearn.planning",
 )
 
 
