@@ -1,14 +1,17 @@
 """Pages that show what their examples print: run the blocks, compare what is printed and shown.
 
 A ``text`` block that directly follows a ``python`` block is what that block prints. Words must
-agree; numbers may differ by as much as another linear algebra library makes them differ.
+agree; numbers may differ by as much as another linear algebra library makes them differ. A ``py``
+block needs a library that is no dependency, and is run where that is installed.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +24,15 @@ class Block(NamedTuple):
 
     code: str
     shown: str | None
+    optional: bool = False
+
+    def can_run(self) -> bool:
+        """Whether all that is imported can be."""
+        if not self.optional:
+            return True
+        tree = ast.parse(self.code)
+        needed = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module}
+        return all(find_spec(name.partition(".")[0]) is not None for name in needed)
 
 
 def blocks_of(page: Path) -> list[Block]:
@@ -30,8 +42,8 @@ def blocks_of(page: Path) -> list[Block]:
     end = None
     for fence in FENCE.finditer(text):
         kind, body = fence.groups()
-        if kind == "python":
-            found.append(Block(body, None))
+        if kind in ("python", "py"):
+            found.append(Block(body, None, optional=kind == "py"))
             end = fence.end()
         elif kind == "text" and end is not None and not text[end : fence.start()].strip():
             found[-1] = found[-1]._replace(shown=body)
@@ -44,6 +56,8 @@ def run_page(page: Path) -> list[tuple[str, str]]:
     names: dict[str, Any] = {"__name__": "page"}
     pairs = []
     for block in blocks_of(page):
+        if not block.can_run():
+            continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(block.code, str(page), "exec"), names)

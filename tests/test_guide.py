@@ -10,6 +10,7 @@ from printed import blocks_of, differences, run_page
 DOCS = Path(__file__).parent.parent / "docs"
 QUESTIONS = sorted((DOCS / "guide").glob("*.md"))
 OTHERS = [DOCS / name for name in ("migrating.md", "extending.md")]
+TEXTS = [DOCS / name for name in ("mathematics.md", "troubleshooting.md")]
 PARTS = ["Try it", "Read the result", "What can go wrong", "When not to use it"]
 
 
@@ -26,10 +27,20 @@ def test_every_page_has_the_same_parts(page):
     assert blocks_of(page)
 
 
-@pytest.mark.parametrize("page", QUESTIONS, ids=lambda page: page.stem)
+def anchors(page):
+    """Names of a page's headings, as GitHub and the site make them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [*QUESTIONS, *OTHERS, *TEXTS], ids=lambda page: page.stem)
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), f"{page.name} links to {target}, not there."
+    links = re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", page.read_text(encoding="utf-8"))
+    assert links
+    for target, anchor in links:
+        found = page.parent / target if target else page
+        assert found.exists(), f"{page.name} links to {target}, which is not there."
+        assert not anchor or anchor in anchors(found), f"{target} has no heading {anchor}."
 
 
 @pytest.mark.parametrize("page", [*QUESTIONS, *OTHERS], ids=lambda page: page.stem)
