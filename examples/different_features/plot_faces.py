@@ -21,68 +21,47 @@ from kinlearn.plots import PALETTE, EmbeddingDisplay, subplots
 # %%
 # A face is drawn on a plane from -1 to 1 by soft ellipses, so that any resolution can be had.
 
-
-def spot(x, y, at, size):
-    """A soft ellipse: 1 in the middle, 0 outside."""
-    return np.exp(-((((x - at[0]) / size[0]) ** 2 + ((y - at[1]) / size[1]) ** 2) ** 2))
+MEASURES = {
+    "eye_apart": (0.26, 0.40),
+    "eye_height": (0.08, 0.24),
+    "eye_size": (0.10, 0.16),
+    "eye_open": (0.05, 0.09),
+    "brow_height": (0.13, 0.24),
+    "brow_dark": (0.0, 0.28),
+    "nose_width": (0.06, 0.12),
+    "nose_length": (0.14, 0.26),
+    "mouth_height": (-0.56, -0.42),
+    "mouth_width": (0.16, 0.32),
+    "mouth_open": (0.04, 0.09),
+    "head_width": (0.62, 0.78),
+    "head_length": (0.82, 0.95),
+    "skin": (0.45, 0.80),
+    "hair_dark": (0.1, 0.9),
+    "hair_line": (0.50, 0.72),
+}
 
 
 def make_person(rng):
-    low, high = np.array(
-        [
-            (0.26, 0.40),
-            (0.08, 0.24),
-            (0.10, 0.16),
-            (0.05, 0.09),  # eyes: apart, height, size
-            (0.13, 0.24),
-            (0.0, 0.55),  # brows: height, darkness
-            (0.06, 0.12),
-            (0.14, 0.26),  # nose: width, length
-            (-0.56, -0.42),
-            (0.16, 0.32),
-            (0.04, 0.09),  # mouth: height, size
-            (0.62, 0.78),
-            (0.82, 0.95),  # head: width, height
-            (0.45, 0.80),
-            (0.1, 0.9),
-            (0.50, 0.72),  # skin; hair: darkness, line
-        ]
-    ).T
-    return rng.uniform(low, high)
+    return {name: rng.uniform(*ends) for name, ends in MEASURES.items()}
 
 
-def draw_face(person, n_pixels, rng):
-    (
-        apart,
-        eye_y,
-        eye_w,
-        eye_h,
-        brow_y,
-        brow,
-        nose_w,
-        nose_h,
-        mouth_y,
-        mouth_w,
-        mouth_h,
-        head_w,
-        head_h,
-        skin,
-        hair,
-        hairline,
-    ) = person
+def spot(x, y, size):
+    """A soft ellipse around the origin: 1 in the middle, 0 outside."""
+    return np.exp(-(((x / size[0]) ** 2 + (y / size[1]) ** 2) ** 2))
+
+
+def draw_face(p, n_pixels, rng):
+    shift, light = rng.normal(scale=0.03, size=2), rng.normal(scale=0.28, size=2)
     axis = np.linspace(-1, 1, n_pixels)
-    x, y = np.meshgrid(axis, -axis)
-    moved = rng.normal(scale=0.03, size=2)
-    x, y = x + moved[0], y + moved[1]
-    head = spot(x, y, (0, 0), (head_w, head_h))
-    face = skin * head
-    face = face * (1 - hair * head * (y > hairline - 0.35 * x**2))
+    x, y = np.meshgrid(axis + shift[0], -axis + shift[1])
+    head = spot(x, y, (p["head_width"], p["head_length"]))
+    face = p["skin"] * head * (1 - p["hair_dark"] * head * (y > p["hair_line"] - 0.35 * x**2))
     for side in (-1, 1):
-        face -= 0.45 * spot(x, y, (side * apart, eye_y), (eye_w, eye_h))
-        face -= brow * 0.5 * spot(x, y, (side * apart, eye_y + brow_y), (1.3 * eye_w, 0.04))
-    face -= 0.15 * spot(x, y, (0, -0.12), (nose_w, nose_h))
-    face -= 0.35 * spot(x, y, (0, mouth_y), (mouth_w, mouth_h))
-    light = rng.normal(scale=0.28, size=2)
+        eye_x, eye_y = x - side * p["eye_apart"], y - p["eye_height"]
+        face -= 0.45 * spot(eye_x, eye_y, (p["eye_size"], p["eye_open"]))
+        face -= p["brow_dark"] * spot(eye_x, eye_y - p["brow_height"], (1.3 * p["eye_size"], 0.04))
+    face -= 0.15 * spot(x, y + 0.12, (p["nose_width"], p["nose_length"]))
+    face -= 0.35 * spot(x, y - p["mouth_height"], (p["mouth_width"], p["mouth_open"]))
     face = face * (1 + light[0] * x + light[1] * y)
     return np.clip(face + rng.normal(scale=0.03, size=face.shape), 0, 1)
 
