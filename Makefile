@@ -4,8 +4,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 OUT ?= demo-output
 BENCH_OUT ?= bench-output
+SITE ?= docs/_build
 
-.PHONY: demo test lint bench bench-costs docs clean
+.PHONY: demo test lint bench bench-costs docs figures clean
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -15,6 +16,10 @@ $(VENV)/.core: pyproject.toml
 
 $(VENV)/.test: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet -e ".[test]"
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet -e ".[docs]"
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.core
@@ -39,9 +44,17 @@ bench-costs: $(VENV)/.bench
 	$(BIN)/python benchmarks/lspc.py
 	$(BIN)/python benchmarks/page.py
 
-docs: $(VENV)/.core
+# The whole site with every example run, warnings as errors; then every page is opened in Chromium.
+docs: $(VENV)/.docs
+	rm -rf $(SITE) docs/auto_examples docs/api/generated
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -d $(SITE)/doctrees docs $(SITE)/html
+	KINLEARN_SITE=$(SITE)/html KINLEARN_SCREENSHOTS=$(SITE)/screenshots $(BIN)/python -m pytest -q tests/test_site.py
+	@echo "The site is $(SITE)/html/index.html, pictures of it are in $(SITE)/screenshots."
+
+figures: $(VENV)/.core
 	$(BIN)/python docs/figures.py
 	$(BIN)/python docs/heterogeneous_figures.py
 
 clean:
 	rm -rf $(VENV) demo-output bench-output .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(SITE) docs/auto_examples docs/api/generated

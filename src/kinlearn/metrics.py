@@ -91,7 +91,7 @@ def expected_calibration_error(
 ) -> float:
     """Mean gap between confidence and accuracy over bins of confidence (top-label ECE).
 
-    ECE = sum_b (n_b / n) |accuracy_b - confidence_b|, with b over the bins of
+    ``ECE = sum_b (n_b / n) |accuracy_b - confidence_b|``, with b over the bins of
     :func:`reliability_curve`. Zero means that of the cases predicted with 80 % confidence, 80 %
     are right. It depends on the bins and is biased upwards on few cases: compare methods on the
     same cases and bins only, and read it beside the log-loss.

@@ -67,7 +67,7 @@ class HandOver(TaskWrapper):
         P(wrong | p > λ) <= max_error
 
     by the exact binomial test (Clopper and Pearson) and fixed-sequence testing over thresholds
-    (learn then test), see :func:`kinlearn.selection.hand_over.choose_threshold`.
+    (learn then test), see ``choose_threshold`` of ``kinlearn.selection.hand_over``.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ class ReliabilityDisplay:
 
     @property
     def expected_calibration_error(self) -> float:
-        """sum_b share_b |accuracy_b - confidence_b|."""
+        """``sum_b share_b |accuracy_b - confidence_b|``."""
         return float(self.curve.share @ np.abs(self.curve.accuracy - self.curve.confidence))
 
     @classmethod
