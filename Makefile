@@ -6,7 +6,7 @@ OUT ?= demo-output
 BENCH_OUT ?= bench-output
 SITE ?= docs/_build
 
-.PHONY: demo test lint bench bench-costs docs figures clean
+.PHONY: demo test lint bench bench-costs docs figures quotes clean
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -54,6 +54,10 @@ docs: $(VENV)/.docs
 figures: $(VENV)/.core
 	$(BIN)/python docs/figures.py
 	$(BIN)/python docs/heterogeneous_figures.py
+
+# Figures quoted in pages, written again from the results they come from.
+quotes: $(VENV)/.core
+	$(BIN)/python benchmarks/quote.py
 
 clean:
 	rm -rf $(VENV) demo-output bench-output .pytest_cache .mypy_cache .ruff_cache

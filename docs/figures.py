@@ -29,11 +29,9 @@ from kinlearn.datasets import (
 )
 from kinlearn.plots import (
     PALETTE,
-    CVSurfaceDisplay,
     LabelGainDisplay,
     LabelSimilarityDisplay,
     ReliabilityDisplay,
-    RiskCoverageDisplay,
     subplots,
 )
 
@@ -142,20 +140,6 @@ def posterior_rules() -> Path:
     return _save(figure, "posterior_rules.png")
 
 
-def digits() -> Path:
-    """Handwritten digits: how far the probabilities can be trusted, and the search behind them."""
-    X, y = load_digits(return_X_y=True)
-    X_train, X_test, y_train, y_test = train_test_split(
-        X / 16, y, train_size=300, random_state=0, stratify=y
-    )
-    model = LSPCCV().fit(X_train, y_train)
-    figure, axes = subplots(1, 3, figsize=(13, 4))
-    ReliabilityDisplay.from_estimator(model, X_test, y_test, ax=axes[0, 0], name="LSPC")
-    RiskCoverageDisplay.from_estimator(model, X_test, y_test, ax=axes[0, 1], name="LSPC")
-    CVSurfaceDisplay.from_estimator(model, ax=axes[0, 2])
-    return _save(figure, "digits.png")
-
-
 def rotated_labels(n_seeds: int = 5) -> Path:
     """The toy of ml-lspc, section 5: error over the number of labels (its Fig. 1, left)."""
     sizes = (2, 5, 10, 20)
@@ -201,5 +185,5 @@ def _save(figure: object, name: str) -> Path:
 
 
 if __name__ == "__main__":
-    for draw in (front, posterior_rules, digits, related_tasks, rotated_labels):
+    for draw in (front, posterior_rules, related_tasks, rotated_labels):
         print(draw().relative_to(Path(__file__).parent.parent))

@@ -47,6 +47,7 @@ class Reader:
             for name, thing in vars(builtins).items()
             if isinstance(thing, type) and issubclass(thing, BaseException)
         } | {"LinAlgError", "ConvergenceWarning"}
+        self.exceptions -= {"AssertionError"}  # for the one who wrote the line, not for users
         nodes = [node for tree in self.trees.values() for node in ast.walk(tree)]
         classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
         for _ in range(3):  # a class may come before the one it is made from
@@ -83,7 +84,7 @@ class Reader:
             if part is None or isinstance(part, (ast.Name, ast.Attribute)):
                 continue  # what was caught, or made above, goes on; or a class without a message
             name = last_name(part.func) if isinstance(part, ast.Call) else ""
-            known = name in self.exceptions or name in self.functions or name == "Exit"
+            known = name in self.exceptions | self.functions.keys() | {"Exit", "AssertionError"}
             if not known and ast.unparse(part.func) != "type(error)":  # type: ignore[attr-defined]
                 self.unread.append(f"{place}: {ast.unparse(node)}")
 

@@ -189,6 +189,14 @@ def test_every_fitted_attribute_is_described(name):
     assert not kept - described, f"{name} does not describe {sorted(kept - described)}."
 
 
+@pytest.mark.parametrize("name", [n for n in PUBLIC if inspect.isclass(PUBLIC[n])])
+def test_nothing_is_described_twice(name):
+    parsed = NumpyDocString(inspect.getdoc(PUBLIC[name]))
+    for section in ("Parameters", "Attributes"):
+        names = [n.strip() for entry in parsed[section] for n in entry.name.split(",")]
+        assert len(names) == len(set(names)), f"{name} describes something twice."
+
+
 def test_described_attributes_have_a_description():
     bare = [
         f"{name}: {entry.name}"

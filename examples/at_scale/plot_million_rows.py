@@ -63,7 +63,7 @@ for stop in STOPS:
     n_rows = model.statistics_.n_rows
     excess.append(log_loss(y_test, model.predict_proba(X_test)) - best)
     maps[f"{n_rows:,} rows"] = model.predict_proba(points)[:, 1]
-    print(f"{n_rows:9,} rows: log-loss {best + excess[-1]:.4f}, best possible {best:.4f}")
+    print(f"{n_rows:10,} rows: log-loss {best + excess[-1]:.4f}, best possible {best:.4f}")
 maps["the truth"] = true_probability(points)
 seconds = process_time() - started
 kept = model.statistics_.gram().nbytes / 1e6

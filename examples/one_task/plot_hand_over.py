@@ -79,7 +79,7 @@ plt.show()
 
 # %%
 # The bound held on the test rows: the error among answered cases is below what was allowed, and
-# far below the error of answering everything. The share of cases answered was foretold well. It
-# takes rows to prove such a promise: with fewer training rows, less is answered. Naive Bayes makes
-# more errors, and worse: its curve stays high to the left, because it is sure of many wrong
-# answers.
+# far below the error of answering everything. The share of cases answered was foretold well. A
+# little more could have been answered, as the curve shows; but a promise has to be proven from a
+# limited number of rows. Naive Bayes makes more errors, and worse: its curve stays high to the
+# left, because it is sure of many wrong answers.

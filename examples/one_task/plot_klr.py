@@ -81,7 +81,6 @@ print(f"single fits: time of logistic regression / time of LSPC: {single[1] / si
 
 # %%
 # The two agree on nearly every row, and for most rows the probabilities are nearly the same; where
-# both are unsure, they differ. LSPC's log-loss is a little lower here, for one thing because it
-# mixes the grid where logistic regression takes its best point. The search costs many times less.
-# The rival is a good one, Newton's method with warm starts, and for a single fit there is hardly a
-# gap.
+# both are unsure, they differ. LSPC's log-loss is a little lower here; it mixes the grid, where
+# logistic regression takes its best point. The search costs many times less. The rival is a good
+# one, Newton's method with warm starts, and for a single fit there is hardly a gap.

@@ -66,10 +66,10 @@ for rule, value in distance.items():
     print(f"{rule:19} mean distance to the true posterior {value:.3f}")
 
 # %%
-# Rounding the *parameters* up to zero, as the first paper did, flattens the bump, whatever the
-# width. Rounding the *scores* keeps the shape; the raw rule is the same curve, but leaves the
-# range of a probability. The calibrated rule keeps away from zero and one. On this toy, with its
-# two classes and one feature, that gains little, and far out, where there are no rows, it is the
-# rounded rule that is closer to the truth. With more classes and fewer labels it makes the
-# difference between probabilities that can be used and such that cannot: see
+# Rounding the *parameters* up to zero, as the first paper did, flattens the bump, also when the
+# rule chooses its own width. Rounding the *scores* keeps the shape; the raw rule is the same
+# curve, but leaves the range of a probability. The calibrated rule keeps away from zero and one.
+# On this toy, with its two classes and one feature, that gains little, and far out, where there
+# are no rows, it is the rounded rule that is closer to the truth. With more classes and fewer
+# labels it makes the difference between probabilities that can be used and such that cannot: see
 # :ref:`sphx_glr_auto_examples_one_task_plot_calibration.py`.
