@@ -38,6 +38,8 @@ extensions = [
 exclude_patterns = ["_build", "_ext", "_templates", "api/generated/backreferences"]
 templates_path = ["_templates"]
 nitpicky = True
+# Quotes in the types of parameters are Python's.
+smartquotes = False
 # Words of numpydoc's "See Also" or of types are not references; those that are must resolve.
 nitpick_ignore_regex = [(r"py:.*", r"(numpy|scipy|sklearn|matplotlib|pandas|dask)\..*")]
 

@@ -31,7 +31,7 @@ def chromium() -> str | None:
 def opened() -> Iterator[Any]:
     """A browser that is closed again."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium())
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--disable-gpu"])
         try:
             yield browser
         finally:
