@@ -113,7 +113,8 @@ def test_stream_on_data(benchmark, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(module, "get", parts.__getitem__)
     monkeypatch.setattr(module, "TUNING_CENTERS", 10)
     out = tmp_path / "stream_data.json"
-    module.main(["--sets", "letter", "tmc2007", "--centers", "20", "--out", str(out)])
+    few = ["--centers", "20", "--rival-centers", "20"]
+    module.main(["--sets", "letter", "tmc2007", *few, "--out", str(out)])
     cells = json.loads(out.read_text())["cells"]
     assert cells["letter/lspc/20"]["accuracy"] > 0.9
     assert cells["tmc2007/lspc/20"]["f1_micro"] > 0.9
