@@ -53,9 +53,9 @@ By kinlearn's defaults: `MultiTaskLSPCCV()`, `IndependentTasks(LSPCCV())`,
 REASONS = """
 The tasks are other ones than the paper's, on smaller images, so that only the order of the
 methods can be compared. Over the paper's repeats LSPC-MT is ahead of KLR-MT by about a
-hundredth, where the paper finds them level: with so few images many points of the grid are
-equally right in cross-validation, and the one that is taken suits least squares better. Times:
-the paper's KLR is a quasi-Newton method, ours takes a few Newton steps.
+hundredth, where the paper finds them level. Why was not looked into; with so few images many
+points of the grid are equally right in cross-validation, and which of them is taken may matter.
+Times: the paper's KLR is a quasi-Newton method, ours takes a few Newton steps.
 """
 
 
