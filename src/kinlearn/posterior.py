@@ -37,13 +37,19 @@ def normalised(scores: np.ndarray, fallback: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(ratio).all(axis=1, keepdims=True), ratio, fallback)
 
 
-def calibrated(scores: np.ndarray, beta: float) -> np.ndarray:
-    """``softmax(beta · q)``."""
-    return softmax(beta * scores, axis=1)
+def calibrated(
+    scores: np.ndarray, beta: float | np.ndarray, shift: np.ndarray | float = 0.0
+) -> np.ndarray:
+    """``softmax(beta · q + shift)``; beta may be a column, one for each row."""
+    return softmax(beta * scores + shift, axis=1)
 
 
 def posterior(
-    scores: np.ndarray, rule: str, beta: float = float("nan"), fallback: np.ndarray | None = None
+    scores: np.ndarray,
+    rule: str,
+    beta: float = float("nan"),
+    fallback: np.ndarray | None = None,
+    shift: np.ndarray | float = 0.0,
 ) -> np.ndarray:
     """Apply a rule to the scores of the parameters in use.
 
@@ -53,7 +59,7 @@ def posterior(
     if fallback is None:
         fallback = np.full(scores.shape[1], 1.0 / scores.shape[1])
     if rule == "calibrated" and not np.isnan(beta):
-        return calibrated(scores, beta)
+        return calibrated(scores, beta, shift)
     if rule == "raw":
         return normalised(scores, fallback)
     return rounded(scores, fallback)
@@ -63,7 +69,7 @@ def fit_beta(
     scores: np.ndarray,
     targets: np.ndarray,
     weights: np.ndarray | None = None,
-    n_smooth: int | None = None,
+    n_smooth: float | None = None,
     max_iter: int = 100,
 ) -> float:
     """Return the ``beta ≥ 0`` that minimises the log-loss of ``softmax(beta · scores)``.
@@ -80,7 +86,7 @@ def fit_beta(
         One-hot rows, or weighted means of such.
     weights : ndarray of shape (n,), optional
         Weights of the rows.
-    n_smooth : int, optional
+    n_smooth : float, optional
         The n of the smoothing; the number of rows when left out.
 
     Examples
@@ -96,7 +102,7 @@ def fit_beta(
 
 def fit_common_beta(
     blocks: list[tuple[np.ndarray, np.ndarray, np.ndarray]],
-    n_smooth: int | None = None,
+    n_smooth: float | None = None,
     max_iter: int = 100,
 ) -> float:
     """Return the one ``beta ≥ 0`` for several blocks of rows, which may differ in their classes.
@@ -105,7 +111,7 @@ def fit_common_beta(
     ----------
     blocks : list of (scores, targets, weights)
         Of shapes (n, c), (n, c) and (n,) each, as in :func:`fit_beta`.
-    n_smooth : int, optional
+    n_smooth : float, optional
         The n of the smoothing; the number of all rows when left out.
     """
     n = sum(scores.shape[0] for scores, _, _ in blocks)
@@ -155,7 +161,7 @@ def shrunk_beta(
     targets: np.ndarray,
     weights: np.ndarray,
     common: float,
-    n_smooth: int,
+    n_smooth: float,
     strength: float = SHRINKAGE,
 ) -> float:
     """Return the beta of one label among many, near the one that all labels have in common.
@@ -169,7 +175,7 @@ def shrunk_beta(
         As in :func:`fit_beta`; weights about one on average.
     common : float
         The beta of all labels together; returned as it is when it is 0 or NaN.
-    n_smooth : int
+    n_smooth : float
         The n of the smoothing.
     strength : float
         How firmly to stay.
@@ -199,7 +205,7 @@ def _reach(scores: np.ndarray) -> float:
     return float(np.abs(scores - scores.mean(axis=1, keepdims=True)).max())
 
 
-def smooth(targets: np.ndarray, n: int) -> np.ndarray:
+def smooth(targets: np.ndarray, n: float) -> np.ndarray:
     """Move targets by ``1/(n+1)`` towards the uniform distribution."""
     epsilon = 1.0 / (n + 1)
     return (1.0 - epsilon) * targets + epsilon / targets.shape[1]

@@ -1,8 +1,8 @@
 """Identical rows become one row of larger weight, and rows without weight go, before any fit.
 
 Ridge on coefficients with every row a centre would make a doubled row differ from a doubled
-weight, and would let leave-one-out leak through copies. Distinct rows are therefore the units of
-everything: centres, median distance, leave-one-out.
+weight. Distinct rows are therefore what centres and the median distance are made of; what is held
+out is one copy of a row (:mod:`kinlearn.units`).
 """
 
 from __future__ import annotations
@@ -48,15 +48,6 @@ class DistinctRows:
             shape=(self.n_distinct, self.member.size),
         )
         return np.asarray(matrix @ values)
-
-    def spread(self, values: np.ndarray) -> np.ndarray:
-        """Give each original row its distinct row's value; NaN for rows that were dropped."""
-        if self.n_distinct == self.member.size and np.array_equal(self.member, self.first):
-            return values
-        out = np.full((self.member.size, *values.shape[1:]), np.nan)
-        kept = self.member >= 0
-        out[kept] = values[self.member[kept]]
-        return out
 
 
 def find_distinct_rows(
@@ -106,20 +97,3 @@ def _sparse_labels(X: sp.csr_matrix) -> np.ndarray:
     labels = np.empty(X.shape[0], dtype=np.intp)
     labels[order] = np.concatenate([[0], np.cumsum(differs)])
     return labels
-
-
-def join_groups(groups: np.ndarray, rows: DistinctRows) -> np.ndarray:
-    """Return one group number per distinct row; groups that share a row become one.
-
-    A row measured in two groups must not be held out of one and vouch for itself from the other.
-    """
-    kept = rows.member >= 0
-    numbers = np.unique(groups, return_inverse=True)[1].ravel()[kept]
-    members = rows.member[kept]
-    n_groups = int(numbers.max()) + 1
-    graph = sp.csr_matrix(
-        (np.ones(numbers.size), (numbers, n_groups + members)),
-        shape=(n_groups + rows.n_distinct,) * 2,
-    )
-    component = sp.csgraph.connected_components(graph, directed=False)[1]
-    return np.unique(component[n_groups:], return_inverse=True)[1].ravel()

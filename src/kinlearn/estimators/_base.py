@@ -31,10 +31,12 @@ from kinlearn.estimators._training_set import TrainingSet, make_training_set
 from kinlearn.familiarity import familiarity, reference_support, support
 from kinlearn.kernels import Kernel, KernelMap, median_width, resolve_kernel
 from kinlearn.kernels.measures import Rows
-from kinlearn.posterior import fit_beta, posterior
+from kinlearn.posterior import calibrated, posterior
 from kinlearn.rows import DistinctRows, find_distinct_rows
+from kinlearn.selection.folds import Validation
+from kinlearn.selection.mixture import Calibration, calibrate
+from kinlearn.selection.reporting import reported_scores
 from kinlearn.selection.scoring import HeldOutRows
-from kinlearn.solvers.splits import Splits
 
 # Leave-one-out scores of this many rows settle one number, or the weights of a grid.
 MAX_HELD_OUT_ROWS = 20_000
@@ -201,36 +203,59 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         ):
             warn_if_indefinite(design.measure)
 
-    def _held_out_rows(self, data: TrainingSet, splits: Splits, pooled: bool) -> HeldOutRows:
-        """Describe the rows that held-out scores speak of."""
-        rows = splits.rows
-        filled = np.ones(data.n_rows) if data.fit_weights is None else data.fit_weights
+    def _seed(self) -> int:
+        """Seed of the draw of folds: fixed, unless a random_state is given."""
+        if self.random_state is None:
+            return 0
+        return int(check_random_state(self.random_state).randint(2**31 - 2))
+
+    def _held_out_rows(self, data: TrainingSet, validation: Validation) -> HeldOutRows:
+        """Describe the copies of rows that held-out scores speak of."""
+        units, factors = data.unit_targets, data.balance[data.labels[data.units.first]]
+        targets = units[validation.unit]
 
         def expand(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            whole = np.full((data.n_rows, scores.shape[1]), np.nan)
-            known = ~np.isnan(scores).any(axis=1)
-            whole[rows[known]] = scores[known]
-            return data.classes[data.labels], data.rows.spread(whole)
+            return data.classes[data.labels], validation.spread(scores)
 
         return HeldOutRows(
-            targets=data.targets[rows],
-            weights=data.weights[rows],
-            fit_targets=data.fit_targets[rows],
-            fit_weights=filled[rows],
-            n_smooth=data.n_rows,
-            starts=None if pooled else splits.starts,
+            targets=targets,
+            weights=validation.weights(),
+            fit_targets=targets,
+            fit_weights=validation.weights(factors),
+            n_smooth=validation.n_copies,
+            starts=None if validation.pooled else validation.splits.starts,
+            validation=validation,
             expand=expand,
         )
 
-    def _calibrate(self, data: TrainingSet, rows: HeldOutRows, splits: Splits, scores: Any) -> None:
-        """Fit beta on held-out scores and keep them for the original rows."""
-        self._keep_held_out(data, splits, scores)
-        self.beta_ = fit_beta(scores, rows.targets, rows.weights, rows.n_smooth)
+    def _balance(self, data: TrainingSet) -> np.ndarray | None:
+        """Factors of the classes, where there is a class weight."""
+        return None if self.class_weight is None else data.balance
 
-    def _keep_held_out(self, data: TrainingSet, splits: Splits, scores: np.ndarray) -> None:
-        whole = np.full((data.n_rows, scores.shape[1]), np.nan)
-        whole[splits.rows] = scores
-        self.held_out_scores_ = data.rows.spread(whole)
+    def _calibrate(self, data: TrainingSet, rows: HeldOutRows, scores: np.ndarray) -> None:
+        """Fit beta on held-out scores, and keep them as they are reported."""
+        found = calibrate(scores, rows, self._balance(data), by_class=False)
+        self._keep_calibration(found)
+        self._keep_reported(
+            reported_scores(
+                rows,
+                learn=lambda others: calibrate(
+                    scores, others, self._balance(data), by_class=False
+                ),
+                score=lambda _: scores,
+                beta=lambda learnt: np.append(learnt.beta, learnt.shift),
+            )
+        )
+
+    def _keep_calibration(self, found: Calibration) -> None:
+        self.beta_ = found.beta
+        self.__dict__.pop("prior_shift_", None)
+        if self.class_weight is not None:
+            self.prior_shift_ = found.shift
+
+    def _keep_reported(self, reported: tuple[np.ndarray, np.ndarray]) -> None:
+        """Keep held-out scores of the passed rows with the calibration each of them has."""
+        self.held_out_scores_, self.held_out_calibration_ = reported
 
     def _keep(self, sigmas: np.ndarray, coefs: np.ndarray) -> None:
         """Keep the model: widths in use and a coefficient matrix for each."""
@@ -285,7 +310,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
 
     def _posterior(self, scores: np.ndarray) -> np.ndarray:
         fallback = self.prior_ if self.fallback == "prior" else None
-        return posterior(scores, self.posterior, self.beta_, fallback)
+        shift = getattr(self, "prior_shift_", 0.0)
+        return posterior(scores, self.posterior, self.beta_, fallback, shift)
 
     def held_out_proba(self) -> np.ndarray:
         """Return the probabilities of the training rows from scores that have not seen them.
@@ -301,7 +327,11 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
                 f"This {type(self).__name__} kept no held-out scores of its posterior "
                 f'({self.posterior!r}): use posterior="calibrated", or cross_val_predict.'
             )
-        proba = self._posterior(self.held_out_scores_)
+        if self.posterior == "calibrated":
+            beta, shift = self.held_out_calibration_[:, :1], self.held_out_calibration_[:, 1:]
+            proba = calibrated(self.held_out_scores_, beta, shift)
+        else:
+            proba = self._posterior(self.held_out_scores_)
         proba[np.isnan(self.held_out_scores_).any(axis=1)] = np.nan
         return proba
 

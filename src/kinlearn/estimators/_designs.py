@@ -32,8 +32,10 @@ class Spectrum(Protocol):
     def coefficients(self, regs: np.ndarray, mix: np.ndarray | None = None) -> np.ndarray:
         """Return the mix of the solutions over regs."""
 
-    def held_out(self, regs: np.ndarray, splits: Splits) -> np.ndarray:
-        """Return held-out scores, shape (R, rows, c)."""
+    def held_out(
+        self, regs: np.ndarray, splits: Splits, units: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return held-out scores, shape (R, entries, c); `units` are the targets of copies."""
 
 
 class Design:
@@ -54,12 +56,12 @@ class Design:
         return float("inf")
 
     def fit_and_hold_out(
-        self, sigma: float, reg: float, splits: Splits
+        self, sigma: float, reg: float, splits: Splits, units: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return one solution and its held-out scores, (rows, c)."""
         regs = np.array([reg])
         spectrum = self.spectrum(sigma)
-        return spectrum.coefficients(regs), spectrum.held_out(regs, splits)[0]
+        return spectrum.coefficients(regs), spectrum.held_out(regs, splits, units)[0]
 
 
 class FullDesign(Design):
@@ -96,12 +98,13 @@ class FullDesign(Design):
         return np.tensordot(mix, solutions, axes=1)
 
     def fit_and_hold_out(
-        self, sigma: float, reg: float, splits: Splits
+        self, sigma: float, reg: float, splits: Splits, units: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         # K² + μ²I is as well conditioned as n/reg for kernels of diagonal one
         well = self.features.kernel.unit_diagonal and self.Z.shape[0] <= MAX_CONDITION * reg
-        if not (splits.leave_one_out and well):
-            return super().fit_and_hold_out(sigma, reg, splits)
+        simple = splits.leave_one_out and splits.whole_rows
+        if not (simple and well):
+            return super().fit_and_hold_out(sigma, reg, splits, units)
         return fit_with_leave_one_out(self.gram(sigma), self.Z, reg)
 
     def least_single_reg(self) -> float:
@@ -164,12 +167,12 @@ class WeightedDesign(Design):
         return A
 
     def fit_and_hold_out(
-        self, sigma: float, reg: float, splits: Splits
+        self, sigma: float, reg: float, splits: Splits, units: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         if self.Z.shape[0] < FAST_ROWS or reg < self.least_single_reg():
-            return super().fit_and_hold_out(sigma, reg, splits)
+            return super().fit_and_hold_out(sigma, reg, splits, units)
         regs = np.array([reg])
-        scores = self.spectrum(sigma, single=True).held_out(regs, splits)[0]
+        scores = self.spectrum(sigma, single=True).held_out(regs, splits, units)[0]
         return self.solve(sigma, regs, np.ones(1)), scores
 
     def least_single_reg(self) -> float:
@@ -195,8 +198,14 @@ class PartedSpectrum:
             A[members, columns] = part.coefficients(regs, mix)
         return A
 
-    def held_out(self, regs: np.ndarray, splits: Splits) -> np.ndarray:
-        return np.concatenate([part.held_out(regs, splits) for _, _, part in self.parts], axis=2)
+    def held_out(
+        self, regs: np.ndarray, splits: Splits, units: np.ndarray | None = None
+    ) -> np.ndarray:
+        found = [
+            part.held_out(regs, splits, None if units is None else units[:, columns])
+            for columns, _, part in self.parts
+        ]
+        return np.concatenate(found, axis=2)
 
 
 class FixedDesign(Design):
@@ -256,11 +265,14 @@ class ColumnwiseSpectrum:
                 A[members, y] = part.coefficients(regs, mix)[:, 0]
         return A
 
-    def held_out(self, regs: np.ndarray, splits: Splits) -> np.ndarray:
+    def held_out(
+        self, regs: np.ndarray, splits: Splits, units: np.ndarray | None = None
+    ) -> np.ndarray:
         scores = np.zeros((len(regs), splits.n_rows_held_out, len(self.parts)))
         for y, part in enumerate(self.parts):
             if part is not None:
-                scores[:, :, y] = part.held_out(regs, splits)[:, :, 0]
+                own = None if units is None else units[:, y : y + 1]
+                scores[:, :, y] = part.held_out(regs, splits, own)[:, :, 0]
         return scores
 
 

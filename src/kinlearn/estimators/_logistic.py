@@ -12,11 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 from kinlearn.estimators._base import KernelClassifier
 from kinlearn.estimators._checks import check_choice, check_positive
 from kinlearn.estimators._training_set import TrainingSet
-from kinlearn.rows import join_groups
 from kinlearn.selection.scoring import HeldOutRows, resolve_scoring
 from kinlearn.solvers.logistic_newton import LogisticSolution
 from kinlearn.solvers.logistic_path import SOLVERS, Stopping
-from kinlearn.solvers.splits import Splits
+from kinlearn.selection.folds import Validation
+from kinlearn.selection.reporting import reported_scores
+from kinlearn.selection.search import GridSearch
 
 # Averages of log-odds are log-odds; least squares of 0 and 1 on log-odds would not be.
 RULES = ("best", "within_se")
@@ -83,19 +84,28 @@ class TunedLogistic(LogisticClassifier):
         """Five folds unless told otherwise, or as many as there are rows or groups to hold out."""
         if self.cv is not None:
             return self.cv
-        units = data.n_rows if groups is None else np.unique(join_groups(groups, data.rows)).size
+        units = int((data.units.of >= 0).sum()) if groups is None else np.unique(groups).size
         return max(2, min(N_FOLDS, units))
 
-    def _log_odds_rows(self, data: TrainingSet, splits: Splits, pooled: bool) -> HeldOutRows:
-        rows = replace(self._held_out_rows(data, splits, pooled), beta=1.0)
+    def _log_odds_rows(self, data: TrainingSet, validation: Validation) -> HeldOutRows:
+        rows = replace(self._held_out_rows(data, validation), beta=1.0)
         if self.scoring is None:  # the loss that the fit minimises, class_weight included
             return replace(rows, targets=rows.fit_targets, weights=rows.fit_weights)
         return rows
 
-    def _keep_held_out(self, data: TrainingSet, splits: Splits, scores: np.ndarray) -> None:
-        whole = np.full((data.n_rows, scores.shape[1]), np.nan)
-        whole[splits.rows] = scores
-        self.held_out_scores_ = data.rows.spread(whole)
+    def _keep_log_odds(self, search: GridSearch) -> np.ndarray:
+        """Combine the points, keep their weights, and their held-out scores as reported."""
+
+        def learn(rows: HeldOutRows) -> np.ndarray:
+            judged = search if rows is search.rows else search.on(rows)
+            return judged.combined(self.combine)
+
+        self.weights_ = learn(search.rows)
+        neutral = np.append(1.0, np.zeros(search.scores.shape[2]))
+        self._keep_reported(
+            reported_scores(search.rows, learn, search.mixed_scores, lambda _: neutral)
+        )
+        return self.weights_
 
     def _keep_norms(self, norms: np.ndarray) -> None:
         """Tell of every point how well its fits converged; warn where that was to be chosen by."""

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from kinlearn.estimators._task_design import TaskDesign
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.measures import Rows
+from kinlearn.solvers.copies import remaining
 from kinlearn.solvers.logistic_newton import LogisticSolution
 from kinlearn.solvers.logistic_path import FeaturePath, Stopping
 from kinlearn.solvers.logistic_tasks import TaskPath
-from kinlearn.solvers.splits import Splits
+from kinlearn.solvers.splits import Block, Leaving, Splits
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -22,9 +23,11 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Fold:
-    """Rows trained on, rows tested, and the centres that are left."""
+    """Rows trained on, with the copies of them that are left; rows tested; centres that are left."""
 
     train: Index
+    targets: Array
+    weights: Array
     test: Index
     centers: Index
 
@@ -33,8 +36,15 @@ class Fold:
         return phi[np.ix_(self.train, self.centers)], phi[np.ix_(self.test, self.centers)]
 
 
-def folds(splits: Splits, own: Index | None, n_centers: int) -> Iterator[tuple[slice, Fold]]:
-    """Yield where a fold's scores go, and the fold; held-out rows are no centres either.
+def folds(
+    splits: Splits,
+    own: Index | None,
+    n_centers: int,
+    targets: Array,
+    weights: Array,
+    units: Array | None = None,
+) -> Iterator[tuple[slice, Fold]]:
+    """Yield where a fold's scores go, and the fold; rows that leave are no centres either.
 
     Parameters
     ----------
@@ -44,17 +54,34 @@ def folds(splits: Splits, own: Index | None, n_centers: int) -> Iterator[tuple[s
         Which centre each row is, -1 for none; None keeps all centres.
     n_centers : int
         Number of centres.
+    targets, weights : ndarrays of shape (n, c) and (n,)
+        Of all rows.
+    units : ndarray of shape (U, c), optional
+        Targets of the copies, where some of a row's leave alone.
     """
-    blocks = splits
-    if splits.leave_one_out:
-        rows = splits.rows
-        pairs = [(np.delete(np.arange(splits.n_rows), i), np.array([i])) for i in rows]
-        blocks = Splits.from_train_test(splits.n_rows, pairs)
     everything = np.arange(n_centers)
-    for out, removed, tested in blocks:
-        lost = np.empty(0, dtype=np.intp) if own is None else own[removed]
-        train = np.setdiff1d(np.arange(splits.n_rows), removed)
-        yield out, Fold(train, removed[tested], np.setdiff1d(everything, lost[lost >= 0]))
+    for out, block in splits if splits.blocks else _one_by_one(splits):
+        removed, leaving = block.removed, block.leaving
+        gone, Z, left = removed, targets, weights
+        if leaving is not None:
+            assert units is not None
+            gone, Z, left = removed[leaving.whole], targets.copy(), weights.copy()
+            Z[removed] = remaining(targets[removed], leaving, units)[0]
+            left[removed] *= 1.0 - leaving.share
+        lost = np.empty(0, dtype=np.intp) if own is None else own[gone]
+        train = np.setdiff1d(np.arange(splits.n_rows), gone)
+        centers = np.setdiff1d(everything, lost[lost >= 0])
+        yield out, Fold(train, Z[train], left[train], removed[block.tested], centers)
+
+
+def _one_by_one(splits: Splits) -> Iterator[tuple[slice, Block]]:
+    """Leave-one-out as blocks of one row."""
+    first = np.zeros(1, dtype=np.intp)
+    for e, row in enumerate(splits.rows):
+        leaving = splits.leaving
+        if leaving is not None:
+            leaving = Leaving(leaving.share[e : e + 1], leaving.copies[e : e + 1])
+        yield slice(e, e + 1), Block(np.array([row]), first, leaving)
 
 
 @dataclass(frozen=True)
@@ -66,10 +93,15 @@ class SingleDesign:
     Z: Array
     weights: Array
     own: Index | None
+    units: Array | None = None
 
     @property
     def n_rows(self) -> int:
         return int(self.Z.shape[0])
+
+    def folds(self, splits: Splits) -> Iterator[tuple[slice, Fold]]:
+        """What is held out, fold by fold."""
+        return folds(splits, self.own, self.map.n_centers, self.Z, self.weights, self.units)
 
     @property
     def n_classes(self) -> int:
@@ -82,7 +114,7 @@ class SingleDesign:
         self, phi: Array, fold: Fold, sharings: Array, regs: Array, stopping: Stopping
     ) -> tuple[Array, Array]:
         train, test = fold.features(phi)
-        path = FeaturePath(train, self.Z[fold.train], self.weights[fold.train], stopping)
+        path = FeaturePath(train, fold.targets, fold.weights, stopping)
         found = [path.solve(float(reg)) for reg in regs]
         scores = np.stack([test @ one.coef for one in found])
         return scores[None], np.array([[one.gradient_norm for one in found]])
@@ -108,12 +140,15 @@ class MultiDesign:
     design: TaskDesign
 
     @property
-    def own(self) -> Index | None:
-        return self.design.own
-
-    @property
     def n_rows(self) -> int:
         return int(self.design.targets.shape[0])
+
+    def folds(self, splits: Splits) -> Iterator[tuple[slice, Fold]]:
+        """What is held out, fold by fold."""
+        design = self.design
+        return folds(
+            splits, design.own, self.map.n_centers, design.targets, design.weights, design.units
+        )
 
     @property
     def n_classes(self) -> int:
@@ -126,16 +161,18 @@ class MultiDesign:
     def features(self, sigma: float) -> Array:
         return self.design.phi_and_gram(sigma)[0]
 
-    def path(self, gram: Array, rows: Index, sharing: float, stopping: Stopping) -> TaskPath:
+    def path(
+        self,
+        gram: Array,
+        rows: Index,
+        targets: Array,
+        weights: Array,
+        sharing: float,
+        stopping: Stopping,
+    ) -> TaskPath:
         """The problem of some rows for one degree of sharing."""
-        return TaskPath(
-            gram,
-            self.design.covariance(sharing),
-            self.design.task[rows],
-            self.design.targets[rows],
-            self.design.weights[rows],
-            stopping,
-        )
+        covariance = self.design.covariance(sharing)
+        return TaskPath(gram, covariance, self.design.task[rows], targets, weights, stopping)
 
     def held_out(
         self, phi: Array, fold: Fold, sharings: Array, regs: Array, stopping: Stopping
@@ -146,7 +183,9 @@ class MultiDesign:
         scores = np.empty((len(sharings), len(regs), len(fold.test), self.n_classes))
         norms = np.empty((len(sharings), len(regs)))
         for i, sharing in enumerate(sharings):
-            path = self.path(gram, fold.train, float(sharing), stopping)
+            path = self.path(
+                gram, fold.train, fold.targets, fold.weights, float(sharing), stopping
+            )
             for k, reg in enumerate(regs):
                 found = path.solve(float(reg))
                 scores[i, k] = path.scores(cross, task, found.coef)
@@ -158,7 +197,8 @@ class MultiDesign:
     ) -> tuple[Array, list[LogisticSolution]]:
         """The mix over regs of all tasks' θ_t, (T, m, c), and how each was found."""
         phi, gram = self.design.phi_and_gram(sigma)
-        path = self.path(gram, np.arange(self.n_rows), sharing, stopping)
+        rows, design = np.arange(self.n_rows), self.design
+        path = self.path(gram, rows, design.targets, design.weights, sharing, stopping)
         total, effort = np.zeros(1), []
         for k in np.argsort(-regs):
             found = path.solve(float(regs[k]))

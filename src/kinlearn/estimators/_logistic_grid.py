@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from kinlearn.estimators._logistic_designs import Array, Fold, MultiDesign, SingleDesign, folds
+from kinlearn.estimators._logistic_designs import Array, Fold, MultiDesign, SingleDesign
 from kinlearn.solvers.logistic_path import Stopping
 from kinlearn.solvers.splits import Splits
 from kinlearn.threads import blas_limited, blas_threads
@@ -48,7 +48,7 @@ class LogisticGrid:
         n_jobs = effective_n_jobs(self.n_jobs)
         for i, sigma in enumerate(points["sigma"]):
             phi = self.design.features(float(sigma))
-            parts = folds(self.splits, self.design.own, phi.shape[1])
+            parts = self.design.folds(self.splits)
             worst = np.zeros(shape[1:])
             with blas_limited(max(1, blas_threads() // n_jobs)):
                 found = Parallel(n_jobs=n_jobs, prefer="threads")(

@@ -14,8 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from kinlearn.estimators._designs import Design
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.measures import Rows, SquaredDistances
-from kinlearn.rows import DistinctRows, join_groups
-from kinlearn.selection.folds import make_splits
 from kinlearn.solvers.center_preconditioner import (
     CholeskyPreconditioner,
     NystromPreconditioner,
@@ -83,23 +81,19 @@ class PcgDesign(Design):
         self.n_iter = 0
 
     def solve(self, sigma: float, regs: np.ndarray, mix: np.ndarray) -> np.ndarray:
-        everywhere = np.full(self.X.shape[0], -1, dtype=np.intp)
-        data = FoldedTargets(self.Z, self.weights, everywhere, 0)
+        data = FoldedTargets(self.Z, self.weights)
         A = np.zeros((self.features.n_centers, self.Z.shape[1]))
         for reg, share in zip(regs, mix, strict=True):
             A += share * self._iterate(self._passes(sigma), data, sigma, float(reg))
         return A
 
     def fit_and_hold_out(
-        self, sigma: float, reg: float, splits: Splits
+        self, sigma: float, reg: float, splits: Splits, units: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        fold = np.full(self.X.shape[0], -1, dtype=np.intp)
-        for j, (removed, _) in enumerate(splits.blocks):
-            fold[removed] = j
-        data = FoldedTargets(self.Z, self.weights, fold, len(splits.blocks))
+        data = FoldedTargets(self.Z, self.weights, splits, units)
         passes = self._passes(sigma)
         A = self._iterate(passes, data, sigma, reg)
-        return A[:, : self.Z.shape[1]], passes.held_out_scores(A, data)[splits.rows]
+        return A[:, : self.Z.shape[1]], passes.held_out_scores(A, data)
 
     def _passes(self, sigma: float) -> FeaturePasses:
         kernel, measure = self.features.kernel, self.features.measure
@@ -165,8 +159,8 @@ class PcgDesign(Design):
         if self.allowed is not None:
             kept &= self.allowed[:, None, :]
         if self.own is not None:
-            held = np.flatnonzero(data.fold >= 0)
-            kept[self.own[held], data.fold[held] + 1] = False
+            row, problem = np.nonzero(data.stays == 0.0)
+            kept[self.own[row], problem] = False
         return kept.reshape(shape[0], -1)
 
     def _preconditioner(
@@ -181,27 +175,6 @@ class PcgDesign(Design):
         some = np.unique(np.linspace(0, m - 1, SAMPLED_CENTERS).astype(np.intp))
         columns = self.features.features(self.center_rows[some], sigma).T.copy()
         return NystromPreconditioner.of(columns, weights[some] * (m / some.size), ridge)
-
-
-def calibration_splits(
-    rows: DistinctRows, targets: np.ndarray, labels: np.ndarray, groups: np.ndarray | None
-) -> Splits:
-    """Return the folds that calibrate: whole groups where there are groups.
-
-    Without groups, folds are dealt out class by class in an order of the rows' values alone, so
-    that they do not change when the data are shuffled.
-    """
-    n = rows.n_distinct
-    if groups is not None:
-        n_groups = np.unique(join_groups(groups, rows)).size
-        cv = min(CALIBRATION_FOLDS, n_groups) if n_groups > 1 else "loo"
-        return make_splits(cv, rows, labels, groups)[0]
-    k = min(CALIBRATION_FOLDS, n)
-    majority = targets.argmax(axis=1)[rows.canonical]
-    dealt = rows.canonical[np.argsort(majority, kind="stable")]
-    everything = np.arange(n)
-    tests = [np.sort(dealt[j::k]) for j in range(k)]
-    return Splits.from_train_test(n, ((np.setdiff1d(everything, test), test) for test in tests))
 
 
 def _timed(report: Callable[[str], None] | None, tol: float) -> Callable[[int, float], None] | None:

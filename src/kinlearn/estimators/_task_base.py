@@ -93,7 +93,14 @@ class TaskClassifier(KernelClassifier):
             own = np.where(alone, distinct.member, -1)
         features = KernelMap(kernel, self.centers_, self.memory_mb)
         return TaskDesign.of(
-            features, data.X, data.fit_targets, data.fit_weights, row_task, self.similarity_, own
+            features,
+            data.X,
+            data.fit_targets,
+            data.fit_weights,
+            row_task,
+            self.similarity_,
+            own,
+            data.unit_targets,
         )
 
     def _choose_task_centers(

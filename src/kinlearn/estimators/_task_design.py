@@ -37,6 +37,8 @@ class TaskDesign:
     own : ndarray of shape (n,) or None
         Which centre each row is, -1 for a row that is none; None keeps all centres when rows are
         held out.
+    units : ndarray of shape (U, c) or None
+        Targets of the copies that rows stand for.
     """
 
     features: KernelMap
@@ -46,6 +48,7 @@ class TaskDesign:
     task: NDArray[np.intp]
     similarity: Array
     own: NDArray[np.intp] | None = None
+    units: Array | None = None
     _kept: dict[str, Array] = field(default_factory=dict)
     _sigma: float = float("nan")
 
@@ -59,10 +62,12 @@ class TaskDesign:
         task: NDArray[np.intp],
         similarity: Array,
         own: NDArray[np.intp] | None = None,
+        units: Array | None = None,
     ) -> TaskDesign:
         """Measure the rows against the centres once."""
         filled = np.ones(len(task)) if weights is None else weights
-        return cls(features, features.measure.block(X), targets, filled, task, similarity, own)
+        measure = features.measure.block(X)
+        return cls(features, measure, targets, filled, task, similarity, own, units)
 
     @property
     def n_tasks(self) -> int:
@@ -94,9 +99,9 @@ class TaskDesign:
     def held_out(
         self, found: dual.TaskSpectrum, sigma: float, sharing: float, regs: Array, splits: Splits
     ) -> Array:
-        """Held-out scores for every reg, shape (R, rows, c)."""
+        """Held-out scores for every reg, shape (R, entries, c)."""
         own = self._own_features(sigma, sharing)
-        return held_out(found, self.targets, regs, self.n_tasks, splits, own)
+        return held_out(found, self.targets, regs, self.n_tasks, splits, own, self.units)
 
     def _own_features(self, sigma: float, sharing: float) -> Array | None:
         if self.own is None:
@@ -134,10 +139,10 @@ class TaskDesign:
             solution[rows] = root[rows] * (P @ (inner / s[:, None] ** 2))
         return solution
 
-    def leave_one_out(self, sigma: float, sharing: float, reg: float) -> Array:
-        """Leave-one-out scores of one point, by Cholesky where it holds."""
+    def held_out_once(self, sigma: float, sharing: float, reg: float, splits: Splits) -> Array:
+        """Held-out scores of one point, (entries, c), by Cholesky where that serves."""
         _, gram = self.phi_and_gram(sigma)
-        if reg > 0.0:
+        if reg > 0.0 and splits.leave_one_out and splits.whole_rows:
             try:
                 return leave_one_out_single(
                     gram,
@@ -147,10 +152,10 @@ class TaskDesign:
                     self.targets,
                     reg,
                     self._own_features(sigma, sharing),
-                )
+                    splits.kept_share,
+                )[splits.rows]
             except LinAlgError:
                 pass  # The ridge drowns in rounding: the eigendecomposition below bears that.
-        splits = Splits.one_out(len(self.task))
         found = self.spectrum(sigma, sharing)
         return self.held_out(found, sigma, sharing, np.array([reg]), splits)[0]
 

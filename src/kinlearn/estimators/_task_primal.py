@@ -16,6 +16,7 @@ from kinlearn.estimators._task_stream import GENERAL_HELD_OUT_ROWS, TaskSystem, 
 from kinlearn.estimators._training_set import TrainingSet
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.measures import Rows
+from kinlearn.selection.folds import Validation
 from kinlearn.solvers.multitask_primal import effective_sharing
 from kinlearn.solvers.task_covariance import unseen_weight
 from kinlearn.statistics.task_sums import TaskSums
@@ -101,29 +102,47 @@ class PrimalTasks:
         theta = self.system(sigma, sharing, reg).parameters()
         return theta, unseen_weight(self.similarity, sharing) * theta.mean(axis=0)
 
-    def rows_to_hold_out(self, rows: Index) -> Index:
-        """Fewer of them where each is a system to solve."""
-        alike = effective_sharing(self.similarity, 0.5) is not None
-        if alike or len(rows) <= GENERAL_HELD_OUT_ROWS:
-            return rows
-        spread = np.linspace(0, len(rows) - 1, GENERAL_HELD_OUT_ROWS).astype(np.intp)
-        return rows[np.unique(spread)]
+    def validation(self, data: TrainingSet, max_rows: int, seed: int) -> Validation:
+        """Leave-one-out of at most `max_rows` rows; of fewer where each is a system to solve."""
+        if effective_sharing(self.similarity, 0.5) is None:
+            max_rows = min(max_rows, GENERAL_HELD_OUT_ROWS)
+        return data.validation("loo", max_rows=max_rows, seed=seed)
 
-    def leave_one_out(self, sigma: float, sharing: float, reg: float, rows: Index) -> Array:
-        """Leave-one-out scores of some rows, centres kept, shape (rows, c)."""
-        n = len(self.task)
-        system = self.system(sigma, sharing, reg, (n - 1) / n)
-        scores = np.empty((len(rows), self.targets.shape[1]))
-        order = np.argsort(self.task[rows], kind="stable")
-        for part in _whole_tasks(order, self.task[rows]):
-            own = rows[part]
+    def leave_one_out(
+        self, sigma: float, sharing: float, reg: float, held: HeldOutCopies
+    ) -> Array:
+        """Leave-one-out scores of some copies of rows, centres kept, shape (entries, c)."""
+        system = self.system(sigma, sharing, reg, held.kept_share)
+        task = self.task[held.rows]
+        scores = np.empty((len(held.rows), self.targets.shape[1]))
+        order = np.argsort(task, kind="stable")
+        for part in _whole_tasks(order, task):
+            own = held.rows[part]
             scores[part] = system.leave_one_out(
                 self.features.features(self.X[own], sigma),
-                self.targets[own],
-                self.weights[own],
-                self.task[own],
+                held.targets[part],
+                self.weights[own] * held.share[part],
+                task[part],
             )
         return scores
+
+
+@dataclass(frozen=True)
+class HeldOutCopies:
+    """The copies of rows that leave one at a time: their row, target and share of its weight."""
+
+    rows: Index
+    targets: Array
+    share: Array
+    kept_share: float
+
+    @classmethod
+    def of(cls, data: TrainingSet, validation: Validation) -> HeldOutCopies:
+        """Of a leave-one-out validation."""
+        splits = validation.splits
+        share = np.ones(len(splits.rows)) if splits.leaving is None else splits.leaving.share
+        targets = data.unit_targets[validation.unit]
+        return cls(splits.rows, targets, share, splits.kept_share)
 
 
 def find_primal(
@@ -161,18 +180,18 @@ class PrimalGrid:
     ----------
     primal : PrimalTasks
         The problem.
-    rows : ndarray
-        The rows held out.
+    held : HeldOutCopies
+        What is held out.
     """
 
-    def __init__(self, primal: PrimalTasks, rows: Index) -> None:
-        self.primal, self.rows = primal, rows
+    def __init__(self, primal: PrimalTasks, held: HeldOutCopies) -> None:
+        self.primal, self.held = primal, held
 
     def evaluate(self, points: dict[str, Array]) -> Array:
         """Return held-out scores of all combinations, reg fastest, then sharing, then sigma."""
         return np.stack(
             [
-                self.primal.leave_one_out(float(sigma), float(sharing), float(reg), self.rows)
+                self.primal.leave_one_out(float(sigma), float(sharing), float(reg), self.held)
                 for sigma in points["sigma"]
                 for sharing in points["sharing"]
                 for reg in points["reg"]

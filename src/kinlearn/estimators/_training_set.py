@@ -12,6 +12,8 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from kinlearn.kernels.measures import Rows
 from kinlearn.rows import DistinctRows, find_distinct_rows
+from kinlearn.selection.folds import Validation, make_validation
+from kinlearn.units import Units, find_units
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,12 @@ class TrainingSet:
         Class number of each original row.
     rows : DistinctRows
         The tie to the original rows.
+    units : Units
+        The copies of each class that distinct rows stand for.
+    balance : ndarray of shape (c,)
+        Factor that ``class_weight`` puts on each class.
+    row_weights : ndarray or None
+        ``sample_weight`` of the original rows.
     targets, weights : ndarrays
         From ``sample_weight`` alone.
     fit_targets, fit_weights : ndarrays
@@ -38,6 +46,9 @@ class TrainingSet:
     classes: np.ndarray
     labels: np.ndarray
     rows: DistinctRows
+    units: Units
+    balance: np.ndarray
+    row_weights: np.ndarray | None
     targets: np.ndarray
     weights: np.ndarray
     fit_targets: np.ndarray
@@ -46,6 +57,42 @@ class TrainingSet:
     @property
     def n_rows(self) -> int:
         return int(self.targets.shape[0])
+
+    @property
+    def unit_targets(self) -> np.ndarray:
+        """One-hot targets of the units."""
+        return np.eye(self.classes.size)[self.labels[self.units.first]]
+
+    def validation(
+        self,
+        cv: Any,
+        groups: np.ndarray | None = None,
+        *,
+        task: np.ndarray | None = None,
+        max_rows: int | None = None,
+        seed: int = 0,
+    ) -> Validation:
+        """Return what `cv` and `groups` hold out; folds are spread over classes, and tasks if given.
+
+        Where every group is one row as passed, each row leaves with all its weight.
+        """
+        units = self.units
+        if cv == "loo" and groups is not None and np.unique(groups).size == groups.size:
+            groups, units = None, find_units(self.rows, self.labels, self.row_weights, counted=False)
+        strata = self.labels
+        if task is not None:
+            strata = self.labels * (int(task.max()) + 1) + task
+        return make_validation(
+            cv,
+            self.rows,
+            units,
+            strata,
+            groups,
+            factors=self.balance[self.labels[units.first]],
+            labels=self.labels,
+            max_rows=max_rows,
+            seed=seed,
+        )
 
     @property
     def prior(self) -> np.ndarray:
@@ -97,9 +144,9 @@ def make_training_set(
     rows = find_distinct_rows(X, weights, task)
     plain = np.ones(labels.size) if weights is None else weights
     targets, totals = _merge(rows, labels, plain, classes.size)
-    fit_targets, fit_totals = targets, totals
+    fit_targets, fit_totals, balance = targets, totals, np.ones(classes.size)
     if class_weight is not None:
-        balance = compute_class_weight(class_weight, classes=classes, y=classes[labels])
+        balance = class_balance(class_weight, classes, labels, plain)
         fit_targets, fit_totals = _merge(rows, labels, plain * balance[labels], classes.size)
         if not (fit_totals > 0).all():
             raise ValueError(
@@ -112,11 +159,27 @@ def make_training_set(
         classes=classes,
         labels=labels,
         rows=rows,
+        units=find_units(rows, labels, weights),
+        balance=balance,
+        row_weights=weights,
         targets=targets,
         weights=totals,
         fit_targets=fit_targets,
         fit_weights=_unless_equal(fit_totals),
     )
+
+
+def class_balance(
+    class_weight: Any, classes: np.ndarray, labels: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """Return the factor of each class; ``"balanced"`` counts a row of weight 2 twice."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        totals = np.bincount(labels, weights=weights, minlength=classes.size)
+        present = totals > 0
+        balance = np.ones(classes.size)
+        balance[present] = totals.sum() / (present.sum() * totals[present])
+        return balance
+    return compute_class_weight(class_weight, classes=classes, y=classes[labels])
 
 
 def _merge(

@@ -11,10 +11,11 @@ from kinlearn.estimators._base import KernelClassifier
 from kinlearn.estimators._checks import check_grid, check_sharing
 from kinlearn.estimators._training_set import TrainingSet
 from kinlearn.kernels import Kernel
-from kinlearn.selection.folds import make_splits
 from kinlearn.selection.grids import SHARINGS, default_regs, default_sigmas
+from kinlearn.selection.mixture import Mixture, learn_mixture
+from kinlearn.selection.reporting import reported_scores
+from kinlearn.selection.scoring import HeldOutRows
 from kinlearn.selection.search import GridSearch, Point
-from kinlearn.solvers.splits import Splits
 
 
 class GridTuned(KernelClassifier):
@@ -23,6 +24,7 @@ class GridTuned(KernelClassifier):
     sigmas: Any
     regs: Any
     cv: Any
+    combine: str
 
     def _sigma_grid(self, kernel: Kernel, median: float) -> np.ndarray:
         if not kernel.has_width:
@@ -43,6 +45,34 @@ class GridTuned(KernelClassifier):
         self.scoring_ = scoring
 
 
+    def _keep_mixture(
+        self, search: GridSearch, data: TrainingSet, class_scales: bool
+    ) -> Mixture:
+        """Combine the points and calibrate; keep it, and the held-out scores as reported.
+
+        With `class_scales` a stack is refined and has a scale and an offset for each class.
+        """
+        stacked = class_scales and self.combine == "stack" and self.posterior == "calibrated"
+        by_class = stacked and self.class_weight is None
+
+        def learn(rows: HeldOutRows) -> Mixture:
+            judged = search if rows is search.rows else search.on(rows)
+            return learn_mixture(judged, self.combine, self._balance(data), by_class, stacked)
+
+        found = learn(search.rows)
+        self.weights_ = found.weights
+        self._keep_calibration(found.calibration)
+        self._keep_reported(
+            reported_scores(
+                search.rows,
+                learn,
+                score=lambda learnt: learnt.scores,
+                beta=lambda learnt: np.append(learnt.calibration.beta, learnt.calibration.shift),
+            )
+        )
+        return found
+
+
 class TaskGridTuned(GridTuned):
     """The same over degrees of sharing, too."""
 
@@ -55,17 +85,3 @@ class TaskGridTuned(GridTuned):
         if not values:
             raise ValueError("sharings is empty: give at least one degree of sharing in [0, 1].")
         return np.unique([check_sharing(value, "Each of sharings") for value in values])
-
-    def _task_splits(
-        self, data: TrainingSet, task: NDArray[np.intp], groups: Any, cv: Any = None
-    ) -> tuple[Splits, bool]:
-        """Splits over distinct rows; folds are spread over tasks and, where possible, classes.
-
-        A splitter or an iterable that the user gives sees the classes, as it expects.
-        """
-        labels, cv = data.labels, self.cv if cv is None else cv
-        if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
-            labels = task * len(data.classes) + data.labels
-            if np.bincount(labels[data.rows.first]).max() < cv:
-                labels = task
-        return make_splits(cv, data.rows, labels, groups)

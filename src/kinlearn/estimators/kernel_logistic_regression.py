@@ -32,6 +32,7 @@ class SingleLogistic(LogisticClassifier):
             data.fit_targets,
             np.ones(data.n_rows) if data.fit_weights is None else data.fit_weights,
             positions if everything else None,
+            data.unit_targets,
         )
 
 

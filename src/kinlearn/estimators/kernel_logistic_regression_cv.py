@@ -13,7 +13,6 @@ from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.estimators._tuned import GridTuned
 from kinlearn.estimators.kernel_logistic_regression import SingleLogistic
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
-from kinlearn.selection.folds import make_splits
 from kinlearn.selection.search import GridSearch
 from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE, LogisticSolution
 from kinlearn.solvers.logistic_path import Stopping
@@ -168,7 +167,8 @@ n_features_in_, feature_names_in_
         kernel = self._kernel()
         median = self._median(data, kernel)
         sigmas = self._sigma_grid(kernel, median)
-        splits, pooled = make_splits(self._cv(data, groups), data.rows, data.labels, groups)
+        validation = data.validation(self._cv(data, groups), groups, seed=self._seed())
+        splits = validation.splits
         n_folds = splits.n_rows_held_out if splits.leave_one_out else len(splits.blocks)
         design = self._single_design(data, kernel, median, n_fits=sigmas.size * n_folds)
         grid = LogisticGrid(design, splits, stopping, self.n_jobs)
@@ -176,19 +176,18 @@ n_features_in_, feature_names_in_
             axes={"sigma": sigmas, "reg": self._reg_grid(kernel, data, median)},
             growing={"sigma": self.sigmas is None and kernel.has_width, "reg": self.regs is None},
             evaluate=grid.evaluate,
-            rows=self._log_odds_rows(data, splits, pooled),
+            rows=self._log_odds_rows(data, validation),
             scoring=scoring,
             vote="sigma",
         )
         search.run()
         self._keep_search(search, scoring)
         self._keep_norms(grid.norms_of(search.points))
-        self._keep_held_out(data, splits, search.combine(self.combine))
-        self.weights_ = search.weights
+        weights = self._keep_log_odds(search)
         if self.store_cv_scores:
             self.cv_scores_ = search.scores
-            self.cv_rows_ = data.rows.first[splits.rows]
-        kept = search.kept("sigma")
+            self.cv_rows_ = data.units.first[validation.unit]
+        kept = search.kept("sigma", weights)
         coefs, effort = [], list[LogisticSolution]()
         for sigma, regs, mix in kept:
             theta, found = design.solve(sigma, regs, mix, stopping)

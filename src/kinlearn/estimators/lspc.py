@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,13 @@ from kinlearn.estimators._pcg_design import (
     CALIBRATION_FOLDS,
     PcgDesign,
     PcgSettings,
-    calibration_splits,
 )
 from kinlearn.estimators._single_stream import SingleStream
 from kinlearn.estimators._solver_choice import SOLVERS, SolverChoice, choose_solver
 from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
-from kinlearn.selection.folds import make_splits
-from kinlearn.solvers.splits import Splits
+from kinlearn.selection.folds import Validation
 from kinlearn.statistics import NormalEquations
 from kinlearn.threads import blas_for_rows
 
@@ -240,9 +239,11 @@ class LSPC(SingleStream):
         if self.posterior != "calibrated" or data.n_rows == 1:
             coef = design.solve(self.sigma_, np.array([float(self.reg)]), np.ones(1))
         else:
-            splits, pooled = self._calibration_splits(data, design, groups)
-            coef, scores = design.fit_and_hold_out(self.sigma_, float(self.reg), splits)
-            self._calibrate(data, self._held_out_rows(data, splits, pooled), splits, scores)
+            validation = self._calibration(data, design, groups)
+            coef, scores = design.fit_and_hold_out(
+                self.sigma_, float(self.reg), validation.splits, data.unit_targets
+            )
+            self._calibrate(data, self._held_out_rows(data, validation), scores)
         self._keep(np.array([self.sigma_]), coef[None])
         self.n_iter_ = design.n_iter if isinstance(design, PcgDesign) else 1
         return self
@@ -260,13 +261,18 @@ class LSPC(SingleStream):
         self.solver_reason_ = "Sums over rows are solved directly."
         super()._solve_sums(sums)
 
-    def _calibration_splits(
+    def _calibration(
         self, data: TrainingSet, design: Design, groups: np.ndarray | None
-    ) -> tuple[Splits, bool]:
+    ) -> Validation:
+        """What is held out to calibrate on; a few folds where leave-one-out is out of reach."""
         if isinstance(design, PcgDesign):
-            return calibration_splits(data.rows, data.targets, data.labels, groups), True
+            n_groups = np.inf if groups is None else np.unique(groups).size
+            if n_groups > 1:
+                folds = int(min(CALIBRATION_FOLDS, data.labels.size, n_groups))
+                found = data.validation(folds, groups, seed=self._seed())
+                return replace(found, pooled=True)
         limit = MAX_HELD_OUT_ROWS if design.fixed_centers else None
-        return make_splits("loo", data.rows, data.labels, groups, limit)
+        return data.validation("loo", groups, max_rows=limit, seed=self._seed())
 
     def _iterative_design(
         self, data: TrainingSet, features: KernelMap, positions: np.ndarray | None

@@ -13,10 +13,7 @@ from kinlearn.estimators._designs import FAST_ROWS, Design, Spectrum
 from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.estimators._tuned import GridTuned
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
-from kinlearn.posterior import fit_beta
 from kinlearn.selection import combine as combining
-from kinlearn.selection.class_calibration import class_calibration
-from kinlearn.selection.folds import make_splits
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.search import GridSearch
 from kinlearn.solvers.splits import Splits
@@ -212,9 +209,9 @@ class LSPCCV(GridTuned):
         self._warn_if_indefinite(data, design)
         regs = self._reg_grid(kernel, data, median)
         limit = MAX_HELD_OUT_ROWS if design.fixed_centers else None
-        splits, pooled = make_splits(self.cv, data.rows, data.labels, groups, limit)
-        rows = self._held_out_rows(data, splits, pooled)
-        widths = Widths(self, design, splits, data)
+        validation = data.validation(self.cv, groups, max_rows=limit, seed=self._seed())
+        rows = self._held_out_rows(data, validation)
+        widths = Widths(self, design, validation.splits, data)
         search = GridSearch(
             axes={"sigma": sigmas, "reg": regs},
             growing={
@@ -228,23 +225,12 @@ class LSPCCV(GridTuned):
         )
         search.run()
         self._keep_search(search, scoring)
-        calibrated_stack = self.combine == "stack" and self.posterior == "calibrated"
-        scores = search.combine(self.combine, refine=calibrated_stack)
-        n_classes = scores.shape[1]
-        self.class_scale_, self.intercept_ = np.ones(n_classes), np.zeros(n_classes)
-        beta = fit_beta(scores, rows.targets, rows.weights, rows.n_smooth)
-        if calibrated_stack and self.class_weight is None:
-            self.class_scale_, self.intercept_, beta = class_calibration(
-                scores, rows.targets, rows.weights, beta, rows.n_smooth
-            )
-            scores = scores * self.class_scale_ + self.intercept_
-        self._keep_held_out(data, splits, scores)
-        self.beta_ = beta
-        self.weights_ = search.weights
+        found = self._keep_mixture(search, data, class_scales=True)
+        self.class_scale_, self.intercept_ = found.calibration.scale, found.calibration.offset
         if self.store_cv_scores:
             self.cv_scores_ = search.scores
-            self.cv_rows_ = data.rows.first[splits.rows]
-        kept = search.kept("sigma")
+            self.cv_rows_ = data.units.first[validation.unit]
+        kept = search.kept("sigma", found.weights)
         self._keep(
             np.array([sigma for sigma, _, _ in kept]),
             np.stack(
@@ -261,7 +247,7 @@ class Widths:
     """Held-out scores and coefficients by width, decomposing each as few times as memory allows."""
 
     def __init__(self, owner: LSPCCV, design: Design, splits: Splits, data: TrainingSet) -> None:
-        self.design, self.splits = design, splits
+        self.design, self.splits, self.units = design, splits, data.unit_targets
         self.precision, self.n_rows = owner.precision, data.n_rows
         self.n_jobs, self.verbose = owner.n_jobs, owner.verbose
         self.kept: dict[float, tuple[Spectrum, bool]] = {}
@@ -291,7 +277,7 @@ class Widths:
     def _one_width(self, sigma: float, regs: np.ndarray, single: bool, which: str) -> np.ndarray:
         if self.verbose:
             print(f"[LSPCCV] width {which}: sigma={sigma:.4g}, {regs.size} regs")
-        return self._spectrum(sigma, single).held_out(regs, self.splits)
+        return self._spectrum(sigma, single).held_out(regs, self.splits, self.units)
 
     def _spectrum(self, sigma: float, single: bool) -> Spectrum:
         if sigma in self.kept and (single or not self.kept[sigma][1]):

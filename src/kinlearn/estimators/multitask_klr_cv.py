@@ -181,13 +181,16 @@ cv_rows_, n_features_in_, feature_names_in_
         kernel = self._kernel()
         median = self._median(data, kernel)
         sigmas = self._sigma_grid(kernel, median)
-        splits, pooled = self._task_splits(data, index, groups, self._cv(data, groups))
+        cv = self._cv(data, groups)
+        validation = data.validation(cv, groups, task=index, seed=self._seed())
+        splits = validation.splits
         n_folds = splits.n_rows_held_out if splits.leave_one_out else len(splits.blocks)
         with blas_for_rows(data.n_rows):
             n_fits = sigmas.size * sharings.size * n_folds
             chosen = self._choose_task_centers(data, kernel, median)
             design = MultiDesign(self._set_up(data, kernel, index, chosen, n_fits))
-            rows = self._log_odds_rows(data, splits, pooled)
+            rows = self._log_odds_rows(data, validation)
+            task_of = index[data.units.first][validation.unit]
             grid = LogisticGrid(design, splits, stopping, self.n_jobs)
             search = GridSearch(
                 axes={
@@ -200,7 +203,7 @@ cv_rows_, n_features_in_, feature_names_in_
                     "reg": self.regs is None,
                 },
                 evaluate=grid.evaluate,
-                rows=replace(rows, task=design.design.task[splits.rows], average=self.average),
+                rows=replace(rows, task=task_of, average=self.average),
                 scoring=scoring,
                 vote="sigma",
             )
@@ -208,14 +211,13 @@ cv_rows_, n_features_in_, feature_names_in_
             self._keep_search(search, scoring)
             self.sharing_ = search.points[search.best]["sharing"]
             self._keep_norms(grid.norms_of(search.points))
-            self._keep_held_out(data, splits, search.combine(self.combine))
-            self.weights_ = search.weights
+            weights = self._keep_log_odds(search)
             names = [] if self.tasks_ is None else self.tasks_.tolist()
-            self.sharing_report_ = sharing_report(search, self.combine, names)
+            self.sharing_report_ = sharing_report(search, self.combine, weights, names)
             if self.store_cv_scores:
                 self.cv_scores_ = search.scores
-                self.cv_rows_ = data.rows.first[splits.rows]
-            self._refit(design, search.points, search.weights, stopping)
+                self.cv_rows_ = data.units.first[validation.unit]
+            self._refit(design, search.points, weights, stopping)
         return self
 
     def _refit(

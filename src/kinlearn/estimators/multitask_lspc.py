@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,11 @@ from kinlearn.distributed.fitting import fit_partitions, refuse_groups
 from kinlearn.estimators._add_task import AddsTasks
 from kinlearn.estimators._base import MAX_HELD_OUT_ROWS
 from kinlearn.estimators._checks import check_sharing
-from kinlearn.estimators._task_primal import PrimalTasks, find_primal
+from kinlearn.estimators._task_primal import HeldOutCopies, PrimalTasks, find_primal
 from kinlearn.estimators._task_stream import TaskStream
 from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.estimators.lspc import LSPC, warn_single_row
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
-from kinlearn.selection.folds import make_splits
 
 ONE_TASK_PARAMETERS = (
     "kernel",
@@ -247,14 +245,9 @@ memory_mb, random_state
         if self.posterior == "calibrated" and data.n_rows == 1:
             warn_single_row()
         elif self.posterior == "calibrated":
-            splits, pooled = make_splits("loo", data.rows, data.labels, groups)
-            if splits.leave_one_out:
-                scores = design.leave_one_out(self.sigma_, sharing, reg)
-            else:
-                found = design.spectrum(self.sigma_, sharing)
-                regs = np.array([reg])
-                scores = design.held_out(found, self.sigma_, sharing, regs, splits)[0]
-            self._calibrate(data, self._held_out_rows(data, splits, pooled), splits, scores)
+            validation = data.validation("loo", groups, task=index, seed=self._seed())
+            scores = design.held_out_once(self.sigma_, sharing, reg, validation.splits)
+            self._calibrate(data, self._held_out_rows(data, validation), scores)
         duals = design.solve(self.sigma_, sharing, reg)
         coef, shared = design.parameters(self.sigma_, sharing, duals)
         self._keep_point(self.sigma_, coef[None], shared[None], data.weights.sum())
@@ -263,10 +256,10 @@ memory_mb, random_state
     def _fit_primal(self, data: TrainingSet, primal: PrimalTasks, sharing: float) -> MultiTaskLSPC:
         """Many rows and fewer centres: from each task's sums."""
         if self.posterior == "calibrated":
-            splits, pooled = make_splits("loo", data.rows, data.labels, None, MAX_HELD_OUT_ROWS)
-            splits = replace(splits, rows=primal.rows_to_hold_out(splits.rows))
-            scores = primal.leave_one_out(self.sigma_, sharing, float(self.reg), splits.rows)
-            self._calibrate(data, self._held_out_rows(data, splits, pooled), splits, scores)
+            validation = primal.validation(data, MAX_HELD_OUT_ROWS, self._seed())
+            held = HeldOutCopies.of(data, validation)
+            scores = primal.leave_one_out(self.sigma_, sharing, float(self.reg), held)
+            self._calibrate(data, self._held_out_rows(data, validation), scores)
         coef, shared = primal.parameters(self.sigma_, sharing, float(self.reg))
         self._keep_point(self.sigma_, coef[None], shared[None], data.weights.sum())
         return self

@@ -10,14 +10,13 @@ import numpy as np
 from kinlearn.estimators._add_task import AddsTasks
 from kinlearn.estimators._checks import check_choice
 from kinlearn.estimators._task_grid import TaskGrid
-from kinlearn.estimators._task_primal import PrimalGrid, find_primal
+from kinlearn.estimators._task_primal import HeldOutCopies, PrimalGrid, find_primal
 from kinlearn.estimators._training_set import check_groups
 from kinlearn.estimators._tuned import TaskGridTuned
 from kinlearn.estimators.lspc_cv import LSPCCV
 from kinlearn.estimators.multitask_lspc import ONE_TASK_PARAMETERS
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.selection import combine as combining
-from kinlearn.selection.folds import make_splits
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.search import GridSearch
 from kinlearn.selection.sharing_report import sharing_report
@@ -203,20 +202,19 @@ feature_names_in_
         median = self._median(data, kernel)
         sigmas = self._sigma_grid(kernel, median)
         chosen = self._choose_task_centers(data, kernel, median)
-        splits, pooled = self._task_splits(data, index, groups)
+        validation = data.validation(self.cv, groups, task=index, seed=self._seed())
         grid: TaskGrid | PrimalGrid
-        primal = find_primal(self, data, index, chosen) if splits.leave_one_out else None
+        one_out = validation.splits.leave_one_out
+        primal = find_primal(self, data, index, chosen) if one_out else None
         if primal is not None:
-            few, pooled = make_splits("loo", data.rows, data.labels, None, GRID_ROWS)
-            splits = replace(few, rows=primal.rows_to_hold_out(few.rows))
-            grid = PrimalGrid(primal, splits.rows)
+            validation = primal.validation(data, GRID_ROWS, self._seed())
+            grid = PrimalGrid(primal, HeldOutCopies.of(data, validation))
         else:
             n_decompositions = sigmas.size * sharings.size
             design = self._set_up(data, kernel, index, chosen, n_decompositions)
-            grid = TaskGrid(design, splits, self.n_jobs)
-        rows = self._held_out_rows(data, splits, pooled)
-        held_out_tasks = index[data.rows.first][splits.rows]
-        rows = replace(rows, task=held_out_tasks, average=self.average)
+            grid = TaskGrid(design, validation.splits, self.n_jobs)
+        rows = self._held_out_rows(data, validation)
+        rows = replace(rows, task=index[data.units.first][validation.unit], average=self.average)
         search = GridSearch(
             axes={
                 "sigma": sigmas,
@@ -232,16 +230,14 @@ feature_names_in_
         search.run()
         self._keep_search(search, scoring)
         self.sharing_ = search.points[search.best]["sharing"]
-        scores = search.combine(self.combine)
-        self._calibrate(data, rows, splits, scores)
-        self.weights_ = search.weights
+        found = self._keep_mixture(search, data, class_scales=False)
         names = [] if self.tasks_ is None else self.tasks_.tolist()
-        self.sharing_report_ = sharing_report(search, self.combine, names)
+        self.sharing_report_ = sharing_report(search, self.combine, found.weights, names)
         if self.store_cv_scores:
             self.cv_scores_ = search.scores
-            self.cv_rows_ = data.rows.first[splits.rows]
+            self.cv_rows_ = data.units.first[validation.unit]
         self.weight_per_task_ = float(data.weights.sum()) / len(self.similarity_)
-        self._keep_tasks(*grid.mixed(search.points, search.weights))
+        self._keep_tasks(*grid.mixed(search.points, found.weights))
         return self
 
     def _fit_one_task(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> MultiTaskLSPCCV:

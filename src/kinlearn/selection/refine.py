@@ -23,7 +23,7 @@ def refined_weights(
     targets: np.ndarray,
     weights: np.ndarray,
     start: np.ndarray,
-    n_smooth: int,
+    n_smooth: float,
     offsets: bool = False,
 ) -> np.ndarray:
     """Minimise the log-loss of softmax(Σ_p v_p q_p + b) over v ≥ 0, not far from where v starts.
@@ -42,10 +42,10 @@ def refined_weights(
     targets : ndarray of shape (R, c)
         Targets.
     weights : ndarray of shape (R,)
-        Weights of the rows, about one on average.
+        Numbers of copies.
     start : ndarray of shape (P,)
         Weights adding up to one, from least squares.
-    n_smooth : int
+    n_smooth : float
         The n of the smoothing.
     offsets : bool, default=False
         Whether there are offsets; they are not returned.
@@ -95,7 +95,7 @@ def refined_weights(
             second = np.block([[second, mixed_second], [mixed_second.T, np.diag(shares.sum(0))]])
         hessian = second - (mean * weights) @ mean.T
         hessian[np.diag_indices_from(hessian)] += precision
-        aim = _newton_aim(hessian, gradient + precision * (x - prior), x, n_points)
+        aim = newton_aim(hessian, gradient + precision * (x - prior), x, n_points)
         step = 1.0
         while (fresh := objective(x + step * (aim - x))) > value and step > 1e-6:
             step *= 0.5
@@ -110,7 +110,7 @@ def refined_weights(
     return v / v.sum()
 
 
-def _newton_aim(
+def newton_aim(
     hessian: np.ndarray, gradient: np.ndarray, x: np.ndarray, n_bounded: int
 ) -> np.ndarray:
     """Minimise ``½ (u-x)ᵀH(u-x) + gᵀ(u-x)`` with the first `n_bounded` of u not negative.

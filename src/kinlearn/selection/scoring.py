@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinlearn.posterior import calibrated, fit_beta, log_loss_rows
+from kinlearn.selection.folds import Validation
 
 DEFAULT_SCORING = "squared_error"
 ALIASES = {
@@ -32,10 +33,12 @@ class HeldOutRows:
         As the data have them (sample_weight only): for calibration and all criteria but the next.
     fit_targets, fit_weights : ndarrays of shape (R, c) and (R,)
         As the fit has them (class_weight too): for squared error and stacking.
-    n_smooth : int
-        Number of distinct training rows.
+    n_smooth : float
+        Number of copies of all training rows.
     starts : ndarray or None
         Where each fold begins; None to score all rows together (leave-one-out).
+    validation : Validation
+        What was held out.
     expand : callable
         Gives (labels of original rows, scores for them) to a user's own criterion.
     task : ndarray of shape (R,), optional
@@ -52,8 +55,9 @@ class HeldOutRows:
     weights: np.ndarray
     fit_targets: np.ndarray
     fit_weights: np.ndarray
-    n_smooth: int
+    n_smooth: float
     starts: np.ndarray | None
+    validation: Validation
     expand: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
     task: np.ndarray | None = None
     average: str = "pooled"
@@ -64,6 +68,24 @@ class HeldOutRows:
         if self.starts is None:
             return [slice(0, self.weights.size)]
         return [slice(a, b) for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+
+    @property
+    def strata(self) -> np.ndarray:
+        """The class of each entry."""
+        return self.targets.argmax(axis=1)
+
+    def reweighted(self, factors: np.ndarray) -> HeldOutRows:
+        """The same with every entry's weights times a factor; entries of weight 0 are unknown."""
+
+        def expand(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return self.expand(np.where(factors[:, None] > 0, scores, np.nan))
+
+        return replace(
+            self,
+            weights=self.weights * factors,
+            fit_weights=self.fit_weights * factors,
+            expand=expand,
+        )
 
 
 def resolve_scoring(scoring: Any) -> Any:
@@ -145,9 +167,10 @@ def _brier_rows(proba: np.ndarray, targets: np.ndarray) -> np.ndarray:
 def _shares(weights: np.ndarray, rows: HeldOutRows, part: slice) -> np.ndarray:
     """Weights that add up to one; with an average over tasks, every task has an equal share."""
     if rows.task is not None and rows.average == "tasks":
-        totals = np.bincount(rows.task[part], weights=weights)
-        weights = weights / totals[rows.task[part]]
-    return weights / weights.sum()
+        totals = np.bincount(rows.task[part], weights=weights)[rows.task[part]]
+        weights = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)
+    total = float(weights.sum())
+    return weights / total if total > 0 else np.full(weights.size, np.nan)
 
 
 def _score_by_task(point: np.ndarray, rows: HeldOutRows, part: slice, scoring: Any) -> float:
@@ -176,7 +199,8 @@ def task_scores(
     for t in np.unique(task):
         own = chosen[task == t]
         if by_row is not None:
-            values[t] = by_row[own] @ weights[own] / weights[own].sum()
+            total = float(weights[own].sum())
+            values[t] = by_row[own] @ weights[own] / total if total > 0 else np.nan
         elif scoring == "roc_auc" or np.unique(rows.targets[own].argmax(axis=1)).size > 1:
             values[t] = _score_part(point, rows, own, scoring)
     return values

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import time
 import warnings
 from collections.abc import Callable
 from itertools import product
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.stats import rankdata
@@ -148,15 +149,20 @@ class GridSearch:
         """Score every point on every part, and every row where the criterion is a mean of rows."""
         return score_grid(self.scores, self.rows, self.scoring)
 
-    def combine(self, rule: str, refine: bool = False) -> np.ndarray:
-        """Choose the weights of the points and return the mix's held-out scores, (R, c).
+    def on(self, rows: Any) -> Self:
+        """Return the same search as judged by other weights of the held-out rows."""
+        other = copy.copy(self)
+        other.rows = rows
+        other._score()
+        return other
+
+    def combined(self, rule: str, refine: bool = False) -> np.ndarray:
+        """Return the weights of the points under a rule.
 
         With `refine`, the points that stacking keeps are weighed anew by log-loss.
         """
-        self.weights = self.mix(rule)
-        if refine and rule == "stack":
-            self.weights = self._refined(self.weights)
-        return self.mixed_scores(self.weights)
+        weights = self.mix(rule)
+        return self._refined(weights) if refine and rule == "stack" else weights
 
     def _refined(self, weights: np.ndarray) -> np.ndarray:
         used = np.flatnonzero(weights)
@@ -218,13 +224,15 @@ class GridSearch:
             mixed += weights[point] * self.scores[point]
         return mixed
 
-    def kept(self, name: str) -> list[tuple[float, np.ndarray, np.ndarray]]:
+    def kept(
+        self, name: str, weights: np.ndarray
+    ) -> list[tuple[float, np.ndarray, np.ndarray]]:
         """Return (value of `name`, regs, their weights) for every value with weight in the mix."""
         points, out = self.points, []
         for value in self.axes[name]:
             used = [
                 (point["reg"], weight)
-                for point, weight in zip(points, self.weights, strict=True)
+                for point, weight in zip(points, weights, strict=True)
                 if point[name] == value and weight > 0
             ]
             if used:

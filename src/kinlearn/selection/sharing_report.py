@@ -10,7 +10,9 @@ from kinlearn.selection.scoring import score_grid, task_scores
 from kinlearn.selection.search import GridSearch
 
 
-def sharing_report(search: GridSearch, rule: str, tasks: list[Any]) -> dict[str, Any]:
+def sharing_report(
+    search: GridSearch, rule: str, weights: np.ndarray, tasks: list[Any]
+) -> dict[str, Any]:
     """Return per task the held-out score of the mix, of sharing = 0 alone and of sharing = 1 alone.
 
     All three are combined from their part of the grid by the same rule and scored on the same
@@ -23,6 +25,8 @@ def sharing_report(search: GridSearch, rule: str, tasks: list[Any]) -> dict[str,
         After its run, over axes that include ``sharing``.
     rule : str
         Of :data:`kinlearn.selection.combine.RULES`.
+    weights : ndarray
+        The mix that the rule made of all points.
     tasks : list
         Task ids in the order of their numbers.
 
@@ -39,15 +43,15 @@ def sharing_report(search: GridSearch, rule: str, tasks: list[Any]) -> dict[str,
     parts["independent"], parts["pooled"] = sharing == 0.0, sharing == 1.0
     report: dict[str, Any] = {
         "task": np.array(tasks),
-        "n_rows": np.bincount(task, minlength=len(tasks)),
+        "n_rows": _n_rows(search, task, len(tasks)),
     }
     overall = {}
     for name, chosen in parts.items():
         report[name] = np.full(len(tasks), np.nan)
         overall[name] = float("nan")
         if chosen.any():
-            weights = search.weights if chosen.all() else search.mix(rule, chosen)
-            scores = search.mixed_scores(weights)
+            mix = weights if chosen.all() else search.mix(rule, chosen)
+            scores = search.mixed_scores(mix)
             found = task_scores(scores, search.rows, search.scoring)
             report[name][: len(found)] = found
             values, _ = score_grid(scores[None], search.rows, search.scoring)
@@ -56,3 +60,9 @@ def sharing_report(search: GridSearch, rule: str, tasks: list[Any]) -> dict[str,
     report["gain_over_pooled"] = report["shared"] - report["pooled"]
     report["overall"] = overall
     return report
+
+
+def _n_rows(search: GridSearch, task: np.ndarray, n_tasks: int) -> np.ndarray:
+    """Number of copies of rows in each task."""
+    copies = np.bincount(task, weights=search.rows.validation.copies, minlength=n_tasks)
+    return np.round(copies).astype(np.int64)

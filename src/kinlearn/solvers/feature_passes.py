@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.kernels.evaluation import row_blocks
+from kinlearn.solvers.copies import remaining
+from kinlearn.solvers.splits import Splits
 from kinlearn.threads import blas_threads, single_threaded_blas
 
 Array: TypeAlias = NDArray[np.float64]
@@ -23,26 +24,50 @@ Array: TypeAlias = NDArray[np.float64]
 BLOCK_BYTES = 24 << 20
 
 
-@dataclass(frozen=True)
 class FoldedTargets:
-    """Targets of the whole problem and of those with one fold left out, side by side.
+    """Targets of the whole problem and of those with one block left out, side by side.
 
-    Attributes
+    Problem 0 is the whole, problem j+1 leaves block j of the splits out: rows, or some of the copies
+    that a row stands for.
+
+    Parameters
     ----------
     Z : ndarray of shape (n, c)
         Targets.
     weights : ndarray of shape (n,) or None
         Weights of rows; None when equal.
-    fold : ndarray of shape (n,)
-        The fold a row is held out in; -1 for a row that is always trained on.
-    n_folds : int
-        k; problem 0 is the whole, problem j+1 leaves fold j out.
+    splits : Splits, optional
+        What is left out; nothing when left out.
+    units : ndarray of shape (U, c), optional
+        Targets of the copies, where some leave alone.
     """
 
-    Z: Array
-    weights: Array | None
-    fold: NDArray[np.intp]
-    n_folds: int
+    def __init__(
+        self,
+        Z: Array,
+        weights: Array | None,
+        splits: Splits | None = None,
+        units: Array | None = None,
+    ) -> None:
+        self.Z, self.weights, self.splits = Z, weights, splits
+        blocks = [] if splits is None else splits.blocks
+        self.n_folds = len(blocks)
+        self.stays = np.ones((Z.shape[0], self.n_folds + 1))
+        partly, problem, left = [], [], []
+        for j, block in enumerate(blocks):
+            if block.leaving is None:
+                self.stays[block.removed, j + 1] = 0.0
+                continue
+            assert units is not None
+            share, whole = block.leaving.share, block.leaving.whole
+            self.stays[block.removed, j + 1] = np.where(whole, 0.0, 1.0 - share)
+            some = block.removed[~whole]
+            partly.append(some)
+            problem.append(np.full(some.size, j + 1))
+            left.append(remaining(Z[block.removed], block.leaving, units)[0][~whole])
+        none = np.empty(0, np.intp)
+        self.partly, self.problem = (np.concatenate([none, *part]) for part in (partly, problem))
+        self.left = np.concatenate([Z[:0], *left])
 
     @property
     def n_columns(self) -> int:
@@ -50,29 +75,25 @@ class FoldedTargets:
 
     def totals(self) -> Array:
         """Return the sum of weights each problem trains on, shape (k+1,)."""
-        filled = np.ones(len(self.fold)) if self.weights is None else self.weights
-        held = self.fold >= 0
-        sums = np.bincount(self.fold[held], filled[held], minlength=self.n_folds)
-        return filled.sum() - np.concatenate([[0.0], sums])
+        filled = np.ones(self.Z.shape[0]) if self.weights is None else self.weights
+        return filled @ self.stays
 
     def targets(self, rows: slice) -> NDArray:
-        """Return the targets of some rows repeated for every problem, (b, (k+1)·c)."""
-        return np.tile(self.Z[rows], self.n_folds + 1)
+        """Return the targets of some rows for every problem, (b, (k+1)·c)."""
+        tiled = np.tile(self.Z[rows], self.n_folds + 1)
+        here = (self.partly >= rows.start) & (self.partly < rows.stop)
+        if here.any():
+            by_problem = tiled.reshape(len(tiled), self.n_folds + 1, -1)
+            by_problem[self.partly[here] - rows.start, self.problem[here]] = self.left[here]
+        return tiled
 
     def weigh(self, values: NDArray, rows: slice) -> NDArray:
         """Multiply (b, (k+1)·c) values by D, zero where the problem leaves the row out."""
         if self.weights is not None:
             values *= self.weights[rows].astype(values.dtype)[:, None]
-        fold = self.fold[rows]
-        held = np.flatnonzero(fold >= 0)
-        by_problem = values.reshape(len(fold), self.n_folds + 1, -1)
-        by_problem[held, fold[held] + 1] = 0.0
+        by_problem = values.reshape(len(values), self.n_folds + 1, -1)
+        by_problem *= self.stays[rows].astype(values.dtype)[:, :, None]
         return values
-
-    def held_out(self, scores: NDArray, rows: slice) -> NDArray:
-        """Of (b, (k+1)·c) scores, keep those of the problem that leaves each row out."""
-        fold = self.fold[rows]
-        return scores.reshape(len(fold), self.n_folds + 1, -1)[np.arange(len(fold)), fold + 1]
 
 
 class FeaturePasses:
@@ -164,12 +185,17 @@ class FeaturePasses:
         return sums.sum(axis=0)
 
     def held_out_scores(self, A: Array, data: FoldedTargets) -> Array:
-        """Return each row's scores under the problem that leaves it out, (n, c)."""
-        scores = np.empty((self.n_rows, data.Z.shape[1]))
+        """Return the scores of all entries of the splits under the problem without them, (E, c)."""
+        assert data.splits is not None
+        scores = np.empty((data.splits.n_rows_held_out, data.Z.shape[1]))
+        entry_row = data.splits.rows
+        problem = np.repeat(np.arange(data.n_folds) + 1, np.diff(data.splits.starts))
         factor: NDArray = A.astype(self.dtype, copy=False)
 
         def work(thread: int, rows: slice, Phi: NDArray) -> None:
-            scores[rows] = data.held_out(Phi @ factor, rows)
+            here = np.flatnonzero((entry_row >= rows.start) & (entry_row < rows.stop))
+            found = (Phi @ factor).reshape(len(Phi), data.n_folds + 1, -1)
+            scores[here] = found[entry_row[here] - rows.start, problem[here]]
 
         self._run(work)
         return scores

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kinlearn.solvers.copies import without_block, without_one_copy
 from kinlearn.solvers.spectral import SymmetricSpectrum
-from kinlearn.solvers.splits import Splits
+from kinlearn.solvers.splits import Block, Splits
 
 
 @dataclass
@@ -45,25 +46,36 @@ class FewWeightsSpectrum:
             total += share * self._corrected(reg * self.weights.sum()).A
         return total
 
-    def held_out(self, regs: np.ndarray, splits: Splits) -> np.ndarray:
-        """Return held-out scores, shape (R, rows held out, c), with rows and centres removed."""
+    def held_out(
+        self, regs: np.ndarray, splits: Splits, units: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return held-out scores, shape (R, rows held out, c), with rows and centres removed.
+
+        `units` are the targets of copies that leave alone.
+        """
         Z = self.base.Z
         scores = np.empty((len(regs), splits.n_rows_held_out, Z.shape[1]), Z.dtype)
-        total, n = self.weights.sum(), self.weights.size
+        total = self.weights.sum()
         squared = self.base.U**2 if splits.leave_one_out else None
         for r, reg in enumerate(regs):
             if squared is not None:
-                scores[r] = self._leave_one_out(reg * total * (n - 1) / n, squared)
+                ridge = reg * total * splits.kept_share
+                scores[r] = self._leave_one_out(ridge, squared, splits, units)
                 continue
-            for out, removed, tested in splits:
-                ridge = reg * (total - self.weights[removed].sum())
-                scores[r, out] = self._leave_block_out(ridge, removed)[tested]
+            for out, block in splits:
+                leaves = self.weights[block.removed]
+                if block.leaving is not None:
+                    leaves = leaves * block.leaving.share
+                ridge = reg * (total - leaves.sum())
+                scores[r, out] = self._leave_block_out(ridge, block, units)[block.tested]
         return scores
 
     def _corrected(self, ridge: float) -> Corrected:
         return Corrected.of(self.base, self.weights[self.odd], self.odd, ridge)
 
-    def _leave_one_out(self, ridge: float, squared: np.ndarray) -> np.ndarray:
+    def _leave_one_out(
+        self, ridge: float, squared: np.ndarray, splits: Splits, units: np.ndarray | None
+    ) -> np.ndarray:
         found = self._corrected(ridge)
         filters = np.column_stack([found.residual, found.smoother, -found.inverse])
         beyond = np.array([1.0, 0.0, -1.0 / ridge])
@@ -72,19 +84,38 @@ class FewWeightsSpectrum:
         b12 = b12 - found.change(found.C1, found.C2)
         b22 = b22 - found.change(found.C2, found.C2)
         top = b22[:, None] * found.u - b12[:, None] * found.A
-        return self.base.Z - top / (b11 * b22 - b12**2)[:, None]
+        rows, leaving = splits.rows, splits.leaving
+        scores = (self.base.Z - top / (b11 * b22 - b12**2)[:, None])[rows]
+        if leaving is not None:
+            assert units is not None
+            part = ~leaving.whole
+            at = rows[part]
+            weights = self.weights[at].astype(b11.dtype)
+            scores[part] = without_one_copy(
+                self.base.Z[at] - found.u[at] / weights[:, None],
+                1.0 - b11[at] / weights,
+                leaving.share[part],
+                leaving.targets(units)[part],
+            )
+        return scores
 
-    def _leave_block_out(self, ridge: float, removed: np.ndarray) -> np.ndarray:
-        found, size = self._corrected(ridge), removed.size
-        base = self.base
-        cross = base.columns(found.smoother, 0.0, removed)[removed]
+    def _leave_block_out(
+        self, ridge: float, block: Block, units: np.ndarray | None
+    ) -> np.ndarray:
+        found, removed, base = self._corrected(ridge), block.removed, self.base
+        gone = removed if block.leaving is None else removed[block.leaving.whole]
         first = base.columns(found.residual, 1.0, removed)[removed]
-        last = base.columns(found.inverse, 1.0 / ridge, removed)[removed]
-        system = np.block([[first, cross], [cross, -last]])
-        C = np.vstack([found.C1[removed], found.C2[removed]])
+        cross = base.columns(found.smoother, 0.0, gone)[removed]
+        last = base.columns(found.inverse, 1.0 / ridge, gone)[gone]
+        system = np.block([[first, cross], [cross.T, -last]])
+        C = np.vstack([found.C1[removed], found.C2[gone]])
         system -= C @ found.inner @ C.T
-        right = np.vstack([found.u[removed], found.A[removed]])
-        return self.base.Z[removed] - np.linalg.solve(system, right)[:size]
+        # the unknowns here are u = D(Z - KA): scaled by D^(-½), they are those of the block formula
+        scale = np.concatenate([self.weights[removed] ** -0.5, np.ones(gone.size)])
+        solution = scale[:, None] * np.vstack([found.u[removed], found.A[gone]])
+        root = np.sqrt(self.weights[removed])[:, None]
+        system = scale[:, None] * system * scale
+        return without_block(system, solution, base.Z[removed], root, block.leaving, units)
 
 
 @dataclass

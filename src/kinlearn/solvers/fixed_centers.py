@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import blas, eigh
 
-from kinlearn.solvers.splits import Splits
+from kinlearn.solvers.copies import remaining, without_one_copy
+from kinlearn.solvers.splits import Block, Splits
 
 
 class FeatureSource(Protocol):
@@ -86,27 +87,40 @@ class FixedCenterSpectrum:
         mix = np.ones(regs.size) if mix is None else mix
         return np.einsum("mrc,r->mc", A.reshape(m, regs.size, c), mix)
 
-    def held_out(self, regs: np.ndarray, splits: Splits) -> np.ndarray:
-        """Return held-out scores, shape (R, rows held out, c)."""
+    def held_out(
+        self, regs: np.ndarray, splits: Splits, units: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return held-out scores, shape (R, rows held out, c).
+
+        `units` are the targets of copies that leave alone.
+        """
         regs = np.asarray(regs)
         scores = np.empty((regs.size, splits.n_rows_held_out, self.Z.shape[1]))
         if splits.leave_one_out:
-            self._leave_one_out(regs, splits.rows, scores)
+            self._leave_one_out(regs, splits, units, scores)
             return scores
-        for out, removed, tested in splits:
-            if removed.size <= self.d.size:
-                scores[:, out] = self._leave_block_out(regs, removed)[:, tested]
+        for out, block in splits:
+            if block.removed.size <= self.d.size:
+                scores[:, out] = self._leave_block_out(regs, block, units)[:, block.tested]
             else:
-                scores[:, out] = self._leave_fold_out(regs, removed, removed[tested])
+                scores[:, out] = self._leave_fold_out(regs, block, units)
         return scores
 
-    def _leave_one_out(self, regs: np.ndarray, rows: np.ndarray, scores: np.ndarray) -> None:
-        n = self.Z.shape[0]
-        total = float(n if self.weights is None else self.weights.sum())
-        solve = 1.0 / (self.d[:, None] + regs * total * (n - 1) / n)
+    @property
+    def _total(self) -> float:
+        return float(self.Z.shape[0] if self.weights is None else self.weights.sum())
+
+    def _leave_one_out(
+        self, regs: np.ndarray, splits: Splits, units: np.ndarray | None, scores: np.ndarray
+    ) -> None:
+        solve = 1.0 / (self.d[:, None] + regs * self._total * splits.kept_share)
         rotated = self.V.T @ self.h
+        share, targets = np.ones(splits.rows.size), None
+        if splits.leaving is not None:
+            assert units is not None
+            share, targets = splits.leaving.share, splits.leaving.targets(units)
         done = 0
-        for positions, Phi in self.source.blocks(rows):
+        for positions, Phi in self.source.blocks(splits.rows):
             T = Phi @ self.V
             part = slice(done, done + positions.size)
             for r in range(regs.size):
@@ -114,38 +128,62 @@ class FixedCenterSpectrum:
             leverage = (np.square(T, out=T) @ solve).T
             if self.weights is not None:
                 leverage *= self.weights[positions]
-            leverage = leverage[:, :, None]
-            scores[:, part] -= leverage * self.Z[positions]
-            scores[:, part] /= 1.0 - leverage
+            leaves = self.Z[positions] if targets is None else targets[part]
+            scores[:, part] = without_one_copy(scores[:, part], leverage, share[part], leaves)
             done += positions.size
 
-    def _ridges_without(self, regs: np.ndarray, removed: np.ndarray) -> np.ndarray:
-        if self.weights is None:
-            return regs * (self.Z.shape[0] - removed.size)
-        return regs * np.delete(self.weights, removed).sum()
+    def _leaves(self, block: Block) -> np.ndarray:
+        """The weight that leaves of each row of a block."""
+        weights = np.ones(block.removed.size)
+        if self.weights is not None:
+            weights = self.weights[block.removed]
+        return weights if block.leaving is None else weights * block.leaving.share
 
-    def _leave_block_out(self, regs: np.ndarray, removed: np.ndarray) -> np.ndarray:
-        """``q_B = Z_B - D^(-½) (I - D½ S_BB D½)⁻¹ D½ (Z_B - q_B)``: one small system a reg."""
-        T = np.vstack([Phi for _, Phi in self.source.blocks(removed)]) @ self.V
+    def _ridges_without(self, regs: np.ndarray, block: Block) -> np.ndarray:
+        return regs * (self._total - self._leaves(block).sum())
+
+    def _leave_block_out(
+        self, regs: np.ndarray, block: Block, units: np.ndarray | None
+    ) -> np.ndarray:
+        """``q_B = z' - D^(-½) (T + I - D½ S_BB D½)⁻¹ (…)/s``: one small system a reg.
+
+        All centres stay, so that of the block formula only the part of the rows is left.
+        """
+        removed = block.removed
+        Phi_V = np.vstack([Phi for _, Phi in self.source.blocks(removed)]) @ self.V
         Z = self.Z[removed]
         root = 1.0 if self.weights is None else np.sqrt(self.weights[removed])[:, None]
-        T *= root
+        Phi_V *= root
         rotated = self.V.T @ self.h
+        left, share, diagonal = Z, np.ones((removed.size, 1)), np.zeros(removed.size)
+        if block.leaving is not None:
+            assert units is not None
+            left, share, diagonal = remaining(Z, block.leaving, units)
         scores = np.empty((regs.size, *Z.shape))
-        for r, ridge in enumerate(self._ridges_without(regs, removed)):
-            scaled = T / (self.d + ridge)
-            residual = root * Z - scaled @ rotated
-            scores[r] = Z - np.linalg.solve(np.eye(removed.size) - scaled @ T.T, residual) / root
+        for r, ridge in enumerate(self._ridges_without(regs, block)):
+            scaled = Phi_V / (self.d + ridge)
+            system = np.eye(removed.size) - scaled @ Phi_V.T
+            right = root * Z - scaled @ rotated + system @ (root * (left - Z))
+            system.flat[:: removed.size + 1] += diagonal
+            scores[r] = left - np.linalg.solve(system, right) / root / share
         return scores
 
     def _leave_fold_out(
-        self, regs: np.ndarray, removed: np.ndarray, tested: np.ndarray
+        self, regs: np.ndarray, block: Block, units: np.ndarray | None
     ) -> np.ndarray:
         """Subtract the fold's sums and decompose again: cheaper once a fold exceeds the centres."""
-        H_B, h_B = normal_equations(self.source, self.Z, self.weights, removed)
+        removed, tested = block.removed, block.removed[block.tested]
+        leaves = np.zeros(self.Z.shape[0])
+        leaves[removed] = self._leaves(block)
+        Z = self.Z
+        if block.leaving is not None:
+            assert units is not None
+            Z = Z.copy()
+            Z[removed] = block.leaving.targets(units)
+        H_B, h_B = normal_equations(self.source, Z, leaves, removed)
         d, V = _decompose(self.H - H_B)
         rotated = V.T @ (self.h - h_B)
-        solve = 1.0 / (d[:, None] + self._ridges_without(regs, removed))
+        solve = 1.0 / (d[:, None] + self._ridges_without(regs, block))
         A = np.einsum("mk,kr,kc->rmc", V, solve, rotated, optimize=True)
         scores = np.empty((regs.size, tested.size, self.Z.shape[1]))
         done = 0

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh, lapack
 
-from kinlearn.solvers.splits import Splits
+from kinlearn.solvers.copies import without_block, without_one_copy
+from kinlearn.solvers.splits import Block, Splits
 
 # A wide kernel has few eigenvalues that matter: those a pivoted Cholesky factorisation finds before
 # nothing above this is left on the diagonal (of kernels whose diagonal is one). What is left out is
@@ -110,22 +111,32 @@ class SymmetricSpectrum:
         filters = self.s[:, None] / (self.s[:, None] ** 2 + ridges)
         return self.apply(filters @ (np.ones(ridges.size) if mix is None else mix), 0.0)
 
-    def held_out(self, regs: np.ndarray, splits: Splits) -> np.ndarray:
+    def held_out(
+        self, regs: np.ndarray, splits: Splits, units: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return held-out scores, shape (R, rows held out, c), with rows and centres removed.
 
         ``K(K²+μ²I)⁻¹ = Re[(K+iμI)⁻¹]`` turns the removal of a row *and* its centre into the removal
         of one row and column of a complex symmetric matrix. With ``G = U diag(1/(s+iμ)) Uᵀ`` and
         ``μ² = reg·n_train``: ``q_i = z_i - Re[(GZ)_i / G_ii]``, and for a block B
         ``Z_B - Re[(G_BB)⁻¹ (GZ)_B]``.
+
+        Of a row that stands for several copies some may leave alone; `units` are the targets of
+        these.
         """
         if splits.leave_one_out:
-            return self._leave_one_out(regs)
+            return self._leave_one_out(regs, splits, units)
         scores = np.empty((len(regs), splits.n_rows_held_out, self.Z.shape[1]), self.Z.dtype)
-        for out, removed, tested in splits:
-            scores[:, out] = self._leave_block_out(regs, removed)[:, tested]
+        for out, block in splits:
+            if block.leaving is None:
+                scores[:, out] = self._leave_block_out(regs, block.removed)[:, block.tested]
+            else:
+                scores[:, out] = self._leave_copies_out(regs, block, units)[:, block.tested]
         return scores
 
-    def _filters(self, regs: np.ndarray, n_train: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _filters(
+        self, regs: np.ndarray, n_train: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Real and imaginary parts of ``1/(s+iμ)``, (k, R), and the latter at s = 0, (R,)."""
         # a reg can be so small, and n_train 0, that s = μ = 0 would divide by zero
         mu2 = np.maximum(np.asarray(regs) * n_train, np.finfo(self.s.dtype).tiny)
@@ -133,9 +144,34 @@ class SymmetricSpectrum:
         denominator = self.s[:, None] ** 2 + mu2
         return self.s[:, None] / denominator, -np.sqrt(mu2) / denominator, -1.0 / np.sqrt(mu2)
 
-    def _leave_one_out(self, regs: np.ndarray) -> np.ndarray:
+    def _leave_one_out(
+        self, regs: np.ndarray, splits: Splits, units: np.ndarray | None
+    ) -> np.ndarray:
+        n, leaving = self.Z.shape[0], splits.leaving
+        n_train = n * splits.kept_share
+        if leaving is None:
+            return self._leave_rows_out(regs, n_train)[:, splits.rows]
+        assert units is not None
+        part = ~leaving.whole
+        fitted, leverage = self._fitted(regs, n_train)
+        scores = np.empty((len(regs), splits.n_rows_held_out, self.Z.shape[1]), self.Z.dtype)
+        rows = splits.rows[part]
+        scores[:, part] = without_one_copy(
+            fitted[:, rows], leverage[:, rows], leaving.share[part], leaving.targets(units)[part]
+        )
+        if not part.all():
+            scores[:, ~part] = self._leave_rows_out(regs, n_train)[:, splits.rows[~part]]
+        return scores
+
+    def _fitted(self, regs: np.ndarray, n_train: float) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of the rows themselves, (R, n, c), and their leverages, (R, n)."""
+        shrunk = self._filters(regs, n_train)[0] * self.s[:, None]
+        fitted = np.stack([self.apply(shrunk[:, r], 0.0) for r in range(len(regs))])
+        return fitted, self.diagonals(self.U**2, shrunk, np.zeros(len(regs))).T
+
+    def _leave_rows_out(self, regs: np.ndarray, n_train: float) -> np.ndarray:
         n, c = self.Z.shape
-        real, imag, beyond = self._filters(regs, n - 1)
+        real, imag, beyond = self._filters(regs, n_train)
         squared = self.U**2
         diag_real = self.diagonals(squared, real, np.zeros_like(beyond)).T
         diag_imag = self.diagonals(squared, imag, beyond).T
@@ -165,4 +201,33 @@ class SymmetricSpectrum:
             filtered = (real[:, r] + 1j * imag[:, r])[:, None] * rotated
             GZ_B = U_B @ filtered + 1j * rest[r] * Z_B
             scores[r] = Z_B - np.linalg.solve(G_BB, GZ_B).real
+        return scores
+
+    def _leave_copies_out(
+        self, regs: np.ndarray, block: Block, units: np.ndarray | None
+    ) -> np.ndarray:
+        """Blocks of which some rows stay with their other copies; the real form of the above."""
+        leaving, removed = block.leaving, block.removed
+        assert leaving is not None
+        whole = leaving.whole
+        real, imag, beyond = self._filters(
+            regs, self.Z.shape[0] - float(leaving.share.sum())
+        )
+        U_B, U_F = self.U[removed], self.U[removed[whole]]
+        size, Z_B = removed.size, self.Z[removed]
+        scores = np.empty((len(regs), size, self.Z.shape[1]), self.Z.dtype)
+        for r in range(len(regs)):
+            mu = -1.0 / beyond[r]
+            residual, smoother, inverse = -mu * imag[:, r], real[:, r], -imag[:, r] / mu
+            rest = (0.0, 0.0) if self.complete else (1.0, 1.0 / mu**2)
+            system = np.empty((size + U_F.shape[0],) * 2)
+            system[:size, :size] = (U_B * (residual - rest[0])) @ U_B.T
+            system[:size, :size].flat[:: size + 1] += rest[0]
+            system[:size, size:] = (U_B * smoother) @ U_F.T
+            system[size:, :size] = system[:size, size:].T
+            system[size:, size:] = -(U_F * (inverse - rest[1])) @ U_F.T
+            system[size:, size:].flat[:: U_F.shape[0] + 1] -= rest[1]
+            u = self.apply(residual, 1.0)[removed]
+            A = self.apply(smoother, 0.0)[removed[whole]]
+            scores[r] = without_block(system, np.vstack([u, A]), Z_B, 1.0, leaving, units)
         return scores

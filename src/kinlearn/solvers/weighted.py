@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import blas, eigh, svd
 
-from kinlearn.solvers.splits import Splits
+from kinlearn.solvers.copies import without_block, without_one_copy
+from kinlearn.solvers.splits import Block, Splits
 
 
 @dataclass
@@ -83,45 +84,74 @@ class WeightedSpectrum:
         total = filters @ (np.ones(ridges.size) if mix is None else mix)
         return self.Q @ (total[:, None] * self.rotated)
 
-    def held_out(self, regs: np.ndarray, splits: Splits) -> np.ndarray:
+    def held_out(
+        self, regs: np.ndarray, splits: Splits, units: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return held-out scores, shape (R, rows held out, c).
 
-        Leave-one-out keeps one ridge for all rows, ``reg·Σw·(n-1)/n``; a larger block takes the sum
-        of the weights that are left.
+        Leave-one-out keeps one ridge for all rows, ``reg·Σw·(n-1)/n`` for n copies; a larger block
+        takes the sum of the weights that are left. `units` are the targets of copies that leave
+        alone.
         """
         scores = np.empty((len(regs), splits.n_rows_held_out, self.Z.shape[1]))
+        total = float(self.weights.sum())
         if splits.leave_one_out:
-            n = self.weights.size
-            self._leave_one_out(np.asarray(regs) * self.weights.sum() * (n - 1) / n, scores)
+            ridges = np.asarray(regs) * total * splits.kept_share
+            self._leave_one_out(ridges, splits, units, scores)
             return scores
-        for r, reg in enumerate(regs):
-            for out, removed, tested in splits:
-                ridge = reg * np.delete(self.weights, removed).sum()
-                scores[r, out] = self._leave_block_out(ridge, removed)[tested]
+        for out, block in splits:
+            leaves = self.weights[block.removed]
+            if block.leaving is not None:
+                leaves = leaves * block.leaving.share
+            for r, reg in enumerate(regs):
+                ridge = reg * max(total - float(leaves.sum()), np.finfo(float).tiny)
+                scores[r, out] = self._leave_block_out(ridge, block, units)[block.tested]
         return scores
 
-    def _leave_one_out(self, ridges: np.ndarray, scores: np.ndarray) -> None:
+    def _leave_one_out(
+        self, ridges: np.ndarray, splits: Splits, units: np.ndarray | None, scores: np.ndarray
+    ) -> None:
         inverse = 1.0 / (self.squared[:, None] + ridges)  # 1/d, one column a ridge
         root = np.sqrt(self.weights)[:, None]
-        centers = np.flatnonzero(self.own >= 0)
+        rows, leaving = splits.rows, splits.leaving
+        part = np.zeros(rows.size, bool) if leaving is None else ~leaving.whole
+        leverage = self.T**2 @ inverse
+        # entries that leave altogether, with a centre of their own or without one
+        owned = np.flatnonzero(~part & (self.own[rows] >= 0))
+        bare = np.flatnonzero(~part & (self.own[rows] < 0))
+        centers = rows[owned]
         Q = self.Q[self.own[centers]]
-        b11 = 1.0 - self.T**2 @ inverse
+        b11 = 1.0 - leverage[centers]
         b12 = (self.T[centers] * Q) @ inverse
         b22 = -(Q**2) @ inverse
-        determinant = b11[centers] * b22 - b12**2
+        determinant = b11 * b22 - b12**2
         for r in range(ridges.size):
             filtered = inverse[:, [r]] * self.rotated
-            u = root * self.Z - self.T @ filtered
-            scores[r] = self.Z - u / b11[:, [r]] / root
+            fitted = self.T @ filtered  # D½ q
+            u = root * self.Z - fitted
+            at = rows[bare]
+            scores[r, bare] = self.Z[at] - u[at] / (1.0 - leverage[at, r])[:, None] / root[at]
             a = Q @ filtered
             correction = (b22[:, [r]] * u[centers] - b12[:, [r]] * a) / determinant[:, [r]]
-            scores[r, centers] = self.Z[centers] - correction / root[centers]
+            scores[r, owned] = self.Z[centers] - correction / root[centers]
+            if leaving is not None:
+                assert units is not None
+                at = rows[part]
+                scores[r, part] = without_one_copy(
+                    fitted[at] / root[at],
+                    leverage[at, r],
+                    leaving.share[part],
+                    leaving.targets(units)[part],
+                )
 
-    def _leave_block_out(self, ridge: float, removed: np.ndarray) -> np.ndarray:
+    def _leave_block_out(
+        self, ridge: float, block: Block, units: np.ndarray | None
+    ) -> np.ndarray:
+        removed, leaving = block.removed, block.leaving
         inverse = 1.0 / (self.squared + ridge)
         root = np.sqrt(self.weights[removed])[:, None]
         T, size = self.T[removed], removed.size
-        own = self.own[removed]
+        own = self.own[removed if leaving is None else removed[leaving.whole]]
         Q = self.Q[own[own >= 0]]
         system = np.empty((size + Q.shape[0],) * 2)
         system[:size, :size] = np.eye(size) - (T * inverse) @ T.T
@@ -129,5 +159,5 @@ class WeightedSpectrum:
         system[size:, :size] = system[:size, size:].T
         system[size:, size:] = -(Q * inverse) @ Q.T
         filtered = inverse[:, None] * self.rotated
-        right = np.vstack([root * self.Z[removed] - T @ filtered, Q @ filtered])
-        return self.Z[removed] - np.linalg.solve(system, right)[:size] / root
+        solution = np.vstack([root * self.Z[removed] - T @ filtered, Q @ filtered])
+        return without_block(system, solution, self.Z[removed], root, leaving, units)

@@ -1,0 +1,136 @@
+"""What can be held out one at a time: a single copy of a row, its other copies stay.
+
+Identical rows are merged before a fit, but they were seen separately, often with different labels,
+and a new row may coincide with them. Holding all of them out at once would ask for the probabilities
+of a row never seen. Weights are multiplicities up to a common unit: what one copy weighs follows
+from the weights themselves, so that their scale does not matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinlearn.rows import DistinctRows
+
+# Weights that are no integers have a common unit if they are multiples of it up to this share of
+# the largest one, and if the unit is no smaller than the second share.
+MULTIPLE_TOLERANCE = 1e-9
+LEAST_UNIT = 1e-6
+
+
+@dataclass(frozen=True)
+class Units:
+    """The copies behind distinct rows, those of one row and kind (class, labels) together.
+
+    Attributes
+    ----------
+    row : ndarray of shape (U,)
+        The distinct row of each unit, in ascending order.
+    first : ndarray of shape (U,)
+        Position of a passed row of the unit.
+    of : ndarray of shape (n_passed,)
+        The unit of each passed row; -1 for a row without weight.
+    mass : ndarray of shape (U,)
+        Weight of all copies of a unit.
+    one : ndarray of shape (U,)
+        Weight of one copy of it.
+    count : float
+        Number of copies of all units.
+    """
+
+    row: np.ndarray
+    first: np.ndarray
+    of: np.ndarray
+    mass: np.ndarray
+    one: np.ndarray
+    count: float
+
+    @property
+    def size(self) -> int:
+        return int(self.row.size)
+
+    @property
+    def whole(self) -> np.ndarray:
+        """Whether one copy of a unit is all there is of its row, shape (U,)."""
+        alone = np.bincount(self.row)[self.row] == 1
+        return alone & (self.mass < 1.5 * self.one)
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Number of copies of each unit; they add up to `count`."""
+        return self.mass * (self.count / self.mass.sum())
+
+
+def find_units(
+    rows: DistinctRows,
+    kinds: np.ndarray,
+    weights: np.ndarray | None = None,
+    counted: bool = True,
+) -> Units:
+    """Group the copies of each distinct row by their kind, and find what one of them weighs.
+
+    Parameters
+    ----------
+    rows : DistinctRows
+        The distinct rows.
+    kinds : ndarray of int of shape (n_passed,)
+        What copies of a row may differ in: the class, or the number of a set of labels.
+    weights : ndarray of shape (n_passed,), optional
+        Sample weights.
+    counted : bool, default=True
+        Whether weights with a common unit are numbers of copies. If not, or if there is no common
+        unit, every passed row is one copy, of its own weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.rows import find_distinct_rows
+    >>> from kinlearn.units import find_units
+    >>> X, y = np.array([[0.0], [0.0], [0.0], [1.0]]), np.array([0, 0, 1, 1])
+    >>> units = find_units(find_distinct_rows(X), y)
+    >>> units.mass, units.one, units.count
+    (array([2., 1., 1.]), array([1., 1., 1.]), 4.0)
+    """
+    kept = np.flatnonzero(rows.member >= 0)
+    codes = rows.member[kept] * (int(kinds.max(initial=0)) + 1) + kinds[kept]
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    of = np.full(rows.member.size, -1, dtype=np.intp)
+    of[kept] = inverse.ravel()
+    passed = np.bincount(inverse.ravel()).astype(np.float64)
+    mass = passed if weights is None else np.bincount(inverse.ravel(), weights=weights[kept])
+    unit = common_unit(mass) if counted else None
+    if unit is None:
+        one, count = mass / passed, float(kept.size)
+    else:
+        one, count = np.full(mass.size, unit), float(mass.sum() / unit)
+    return Units(rows.member[kept][first], kept[first], of, mass, one, count)
+
+
+def common_unit(values: np.ndarray) -> float | None:
+    """Return the largest number of which all `values` are multiples, None if there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.units import common_unit
+    >>> common_unit(np.array([2.0, 4.0, 6.0])), common_unit(np.array([1.0, 2.0**0.5]))
+    (2.0, None)
+    """
+    distinct = np.unique(values)
+    largest = float(distinct[-1])
+    if largest < 2.0**53 and (distinct == np.floor(distinct)).all():
+        return float(np.gcd.reduce(distinct.astype(np.int64)))
+    tolerance = MULTIPLE_TOLERANCE * largest
+    unit = float(distinct[0])
+    for value in distinct[1:]:
+        a, b = float(value), unit
+        while b > tolerance:  # Euclid's algorithm, with remainders up to rounding
+            a, b = b, abs(a - b * round(a / b))
+        unit = a
+        if unit < LEAST_UNIT * largest:
+            return None
+    # the remainders' rounding is spread over all values
+    multiples = np.round(distinct / unit)
+    return float(distinct @ multiples / (multiples @ multiples))
