@@ -58,6 +58,11 @@ class Units:
         return alone & (self.mass < 1.5 * self.one)
 
     @property
+    def repeated(self) -> float:
+        """Share of the copies whose row has another one."""
+        return float(self.mass[~self.whole].sum() / self.mass.sum())
+
+    @property
     def counts(self) -> np.ndarray:
         """Number of copies of each unit; they add up to `count`."""
         return self.mass * (self.count / self.mass.sum())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from kinlearn.posterior import smooth
@@ -102,56 +101,3 @@ def fit_class_calibration(
             break
         x, value = x + step * (aim - x), fresh
     return x[:n_classes], x[n_classes:] - x[n_classes:].mean()
-
-
-def fit_shift(
-    scores: np.ndarray,
-    targets: np.ndarray,
-    weights: np.ndarray,
-    balance: np.ndarray,
-    n_smooth: float,
-) -> tuple[float, np.ndarray]:
-    """Return (β, s) of ``softmax(β·q + s)`` for scores that a class weight has made lean.
-
-    ``min Σ_i w_i ℓ(softmax(β·q_i + s), t_i) + 1.5 ||s + log(balance)||²`` over β ≥ 0, targets
-    smoothed as for β alone: probabilities are back at the prevalence of the data. Of the log-odds
-    of a model fitted to weighted classes, -log(balance) is what brings them back.
-
-    Parameters
-    ----------
-    scores, targets, weights, n_smooth
-        As in :func:`fit_class_calibration`.
-    balance : ndarray of shape (c,)
-        Factor of each class in the fit.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kinlearn.selection.class_calibration import fit_shift
-    >>> targets = np.eye(2)[[0] * 90 + [1] * 10]
-    >>> beta, shift = fit_shift(np.zeros((100, 2)), targets, np.ones(100), np.array([5/9, 5]), 100)
-    >>> bool(abs(shift[1] - shift[0] - np.log(1 / 9)) < 0.1)
-    True
-    """
-    scores = scores - scores.mean(axis=1, keepdims=True)
-    reach = max(float(np.abs(scores).max(initial=0.0)), np.finfo(np.float64).tiny)
-    scaled, targets = scores / reach, smooth(targets, n_smooth)
-    centre = -np.log(balance) + np.log(balance).mean()
-    total = float(weights.sum())
-
-    def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
-        logits = x[0] * scaled + x[1:]
-        losses = -np.einsum("nc,nc->n", targets, log_softmax(logits, axis=1))
-        error = weights[:, None] * (softmax(logits, axis=1) - targets)
-        away = x[1:] - centre
-        value = float(weights @ losses) + 0.5 * OFFSET_PRECISION * float(away @ away)
-        gradient = np.append(
-            np.sum(error * scaled), error.sum(axis=0) + OFFSET_PRECISION * away
-        )
-        return value / total, gradient / total
-
-    bounds = [(0.0, None)] + [(None, None)] * centre.size
-    start = np.append(1.0, centre)
-    options = {"maxiter": 500, "ftol": 1e-14, "gtol": 1e-9}
-    x = minimize(objective, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
-    return float(x[0]) / reach, x[1:] - x[1:].mean()

@@ -42,6 +42,8 @@ class Validation:
         Whether all entries are scored together.
     n_copies : float
         Number of copies of all rows.
+    repeated : float
+        Share of them that have another copy.
     """
 
     splits: Splits
@@ -52,6 +54,7 @@ class Validation:
     fold: np.ndarray
     pooled: bool
     n_copies: float
+    repeated: float
 
     def weights(self, factors: np.ndarray | None = None) -> np.ndarray:
         """Weights of the entries, about one a copy; `factors` are a class weight's, by unit."""
@@ -155,7 +158,17 @@ def _one_out(
     splits = Splits(rows.n_distinct, rows=units.row, leaving=leaving, kept=kept)
     everything, copies = np.arange(units.size), units.counts
     share = _copies_of_passed(units) / copies[units.of]
-    return Validation(splits, everything, copies, units.of, share, reported, True, units.count)
+    return Validation(
+        splits,
+        everything,
+        copies,
+        units.of,
+        share,
+        reported,
+        True,
+        units.count,
+        units.repeated,
+    )
 
 
 def _of_folds(
@@ -198,6 +211,7 @@ def _of_folds(
         reported,
         pooled,
         units.count,
+        units.repeated,
     )
 
 
@@ -347,3 +361,6 @@ def deal(k: int, strata: np.ndarray, rank: np.ndarray, seed: int) -> np.ndarray:
     fold = np.empty(n, dtype=np.intp)
     fold[np.lexsort((drawn, strata))] = np.arange(n) % k
     return fold
+
+
+make_splits = None  # TEMP

@@ -70,6 +70,11 @@ class HeldOutRows:
         return [slice(a, b) for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
 
     @property
+    def repeated(self) -> bool:
+        """Whether most rows were seen more than once."""
+        return self.validation.repeated >= 0.5
+
+    @property
     def strata(self) -> np.ndarray:
         """The class of each entry."""
         return self.targets.argmax(axis=1)
