@@ -79,11 +79,11 @@ def _value_bits(values: np.ndarray, columns: Hashes) -> Hashes:
     return mixed
 
 
-def task_salt(task: Any) -> np.uint64:
-    """A salt from a task's id: the same for 3, 3.0 and NumPy's 3."""
-    if hasattr(task, "item"):
-        task = task.item()
-    if isinstance(task, float) and task.is_integer():
-        task = int(task)
-    digest = hashlib.blake2b(f"{type(task).__name__}:{task!r}".encode(), digest_size=8).digest()
+def name_salt(name: Any) -> np.uint64:
+    """A salt from the id of a task, a class or a label: the same for 3, 3.0 and NumPy's 3."""
+    if hasattr(name, "item"):
+        name = name.item()
+    if isinstance(name, float) and name.is_integer():
+        name = int(name)
+    digest = hashlib.blake2b(f"{type(name).__name__}:{name!r}".encode(), digest_size=8).digest()
     return np.uint64(int.from_bytes(digest, "little"))
