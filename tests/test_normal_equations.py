@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from kinlearn import NormalEquations
 from kinlearn.statistics.packed import add_gram, packed_zeros, symmetric
 from kinlearn.statistics.removal import NeverAddedError
-from kinlearn.statistics.row_hash import row_hashes
+from kinlearn.statistics.row_hash import entry_hashes, row_hashes
 from kinlearn.statistics.storage import from_arrays, to_arrays
+from kinlearn.statistics.targets import read_targets
 
 
 def naive_features(X, centers, sigma):
@@ -303,6 +304,19 @@ def test_hashes_tell_rows_apart_and_know_equal_ones(rng):
     assert row_hashes(np.array([[-0.0, 1.0]])) == row_hashes(np.array([[0.0, 1.0]]))
     # uniform enough that the smallest are a random sample
     assert abs((keys < np.uint64(2**63)).mean() - 0.5) < 0.05
+
+
+@pytest.mark.parametrize("kind", ["classes", "labels"])
+def test_the_sample_can_be_drawn_from_the_rows_at_once(kind, rng):
+    """Whoever has the rows finds those that sums keep, however these were added."""
+    X, y, _, _ = make(rng)
+    X[:20] = X[20:40]  # some of them with other labels
+    Y = y if kind == "classes" else rng.integers(2, size=(80, 3))
+    sums = NormalEquations(X[:5], n_held_out=15)
+    for part in np.array_split(rng.permutation(80), 4):
+        sums.update(X[part], Y[part])
+    keys = entry_hashes(row_hashes(X), read_targets(Y).salts(np.arange(80)))
+    np.testing.assert_array_equal(sums.held_out_sample().keys, np.unique(keys)[:15])
 
 
 def test_the_sample_is_bounded_and_condensing_keeps_no_rows(rng):

@@ -42,7 +42,9 @@ def fit_partitions(
         Whether to forget the rows of earlier calls.
     """
     parts = split_partitions(X, y, task, sample_weight)
-    anew = anew or not hasattr(estimator, "statistics_")
+    if not anew:
+        estimator._warn_if_anew()
+        anew = not hasattr(estimator, "statistics_")
     changed = unfitted(estimator) if anew else aside(estimator)
     sums = _sums_so_far(changed, parts)
     added = reduce_partitions(reader_of(changed), sums.empty_copy(), parts)

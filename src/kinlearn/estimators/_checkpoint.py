@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from kinlearn.statistics import NormalEquations
 from kinlearn.statistics.batch import read_batch
-from kinlearn.statistics.row_hash import name_salt, row_hashes, scramble
+from kinlearn.statistics.row_hash import entry_hashes, name_salt, row_hashes, scramble
 from kinlearn.streams import Batch
 from kinlearn.tasks import number_tasks
 
@@ -51,7 +51,7 @@ def batch_print(model: Any, batch: Batch) -> int:
     """
     X, task = model._rows_and_tasks(batch)
     read = read_batch(X, batch.y, task, None, X.shape[1])
-    keys = row_hashes(read.X) + read.targets.salts(np.arange(read.n_rows))
+    keys = entry_hashes(row_hashes(read.X), read.targets.salts(np.arange(read.n_rows)))
     if read.ids is not None:
         tasks, index = number_tasks(read.ids)
         salts = np.array([name_salt(task) for task in tasks.tolist()], dtype=np.uint64)

@@ -13,7 +13,7 @@ from kinlearn.kernels.measures import Rows
 from kinlearn.statistics.batch import RowBatch
 from kinlearn.statistics.held_out_sample import HeldOutSample
 from kinlearn.statistics.removal import NeverAddedError, subtract
-from kinlearn.statistics.row_hash import name_salt, row_hashes, scramble
+from kinlearn.statistics.row_hash import entry_hashes, name_salt, row_hashes
 from kinlearn.statistics.targets import ALL
 from kinlearn.statistics.task_sums import TaskSums
 from kinlearn.statistics.view import SumsView
@@ -60,7 +60,7 @@ class SumsInMotion(SumsView):
                     None if keys is None else keys[cut],
                 )
             if self.n_held_out and keys is not None:
-                self._draw(scramble(keys + targets.salts(rows)), part, here, w, Z)
+                self._draw(entry_hashes(keys, targets.salts(rows)), part, here, w, Z)
 
     def _blocks(
         self, X: Rows, index: NDArray[np.intp] | None

@@ -71,6 +71,14 @@ def row_hashes(X: Rows, salts: Hashes | None = None) -> Hashes:
     return scramble(out + np.uint64(0x9E3779B97F4A7C15))
 
 
+def entry_hashes(rows: Hashes, labels: Hashes) -> Hashes:
+    """Hashes of rows with their labels, from those of the rows and the labels' salts.
+
+    The smallest of them are the sample that sums keep, and that a fit of the rows at once can draw.
+    """
+    return scramble(rows + labels)
+
+
 def _value_bits(values: np.ndarray, columns: Hashes) -> Hashes:
     bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
     mixed = scramble(bits * np.uint64(0x9E3779B97F4A7C15) + columns)
