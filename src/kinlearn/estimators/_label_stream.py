@@ -12,7 +12,7 @@ from kinlearn.distributed import is_dask
 from kinlearn.distributed.fitting import fit_partitions
 from kinlearn.estimators._label_table import is_single_column
 from kinlearn.estimators._multilabel_base import MultiLabelClassifier
-from kinlearn.estimators._sample_rows import SampleRows, given_rows, kept_rows
+from kinlearn.estimators._sample_rows import SampleRows, kept_rows
 from kinlearn.estimators._streaming import StreamsRows, streams, warn_no_rows
 from kinlearn.posterior import log_loss_rows
 from kinlearn.selection.label_scoring import HeldOutLabels, ScoreLayout, best_f1_threshold
@@ -70,12 +70,12 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
         y : array-like, DataFrame or CSR matrix of shape (n_samples, n_labels), or (n_samples,)
             Their labels, as they were added.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights, as they were when the rows were added.
+            Weights: how many copies of each row are to go.
 
         Returns
         -------
         self
-            The fitted model.
+            The model.
         """
         self._forget(X, y, None, sample_weight)
         return self
@@ -112,8 +112,12 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
 
     # -- solving ------------------------------------------------------------------------------
 
-    def _solve_sums(self, sums: NormalEquations) -> None:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._checked_sharing()
         self._check_threshold()
+
+    def _solve_sums(self, sums: NormalEquations) -> None:
         self.single_ = sums.kind == "classes"
         self.indicator_ = not self.single_
         self.n_iter_, self.residual_ = 1, 0.0
@@ -143,8 +147,8 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
         self.classes_ = np.arange(n_labels)
         self.label_names_ = names
         self.prior_ = products[0, 1:] / products[0, 0]
-        counts = sums.class_counts().sum(axis=0)
-        self.learnt_ = (counts > 0) & (counts < sums.n_rows)
+        on = np.diagonal(products)[1:]
+        self.learnt_ = (on > 0) & (on < (1 - 1e-12) * products[0, 0])
         if not self.learnt_.any():
             raise ValueError(
                 f"{type(self).__name__} needs a label that is on in some rows and off in others, "
@@ -184,17 +188,12 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
             return self._factors(sums.classes)
         return np.ones(1 + len(sums.classes))
 
-    def _calibrate_again(self, X: Any, y: Any, task: Any, sample_weight: Any) -> None:
-        X, y, weights = self._read_batch(X, y, sample_weight)
-        sums = self.statistics_
-        rows = given_rows(sums, X, y, None, weights, self._target_factors(sums))
-        self._calibrate_on(sums, rows)
-
     def _calibrate_on(self, sums: NormalEquations, rows: SampleRows | None) -> None:
         if self.single_ or rows is None:
             super()._calibrate_on(sums, rows)
             self.betas_ = np.array([self.beta_])
             return
+        self.betas_, self.thresholds_ = self.betas_.copy(), self.thresholds_.copy()
         scores = self._held_out_of(sums, rows)
         held = self._sample_labels(rows)
         if self.posterior == "calibrated":
@@ -241,7 +240,7 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
         if self.single_:
             ridge = reg * sums.weight * rows.shrink
             return leave_one_out(
-                sums.gram(), sums.moments(), ridge, rows.features, rows.targets, rows.weights
+                sums.gram(), sums.moments(), ridge, rows.features, rows.targets, rows.units
             )
         active = np.append(0, 1 + np.flatnonzero(self.learnt_))
         found = LabelSums.of(sums.gram(), sums.moments()[:, active], sums.weight)
@@ -251,7 +250,7 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
         return found.leave_one_out(
             rows.features,
             targets,
-            rows.weights,
+            rows.units,
             *label_spectrum(W),
             reg,
             self._checked_sharing(),
