@@ -75,7 +75,7 @@ def reader_of(estimator: Any) -> Any:
     """Return the estimator without what is large and no row is read with."""
     light = copy(estimator)
     light.centers = None
-    for name in ("statistics_", "coef_", "centers_", "held_out_scores_"):
+    for name in ("statistics_", "coef_", "centers_", "held_out_scores_", "held_out_links_"):
         light.__dict__.pop(name, None)
     return light
 

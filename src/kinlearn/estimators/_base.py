@@ -242,13 +242,13 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
 
     def _keep_link(self, link: Link) -> None:
         """Keep how scores become probabilities."""
-        self.beta_ = link.beta
+        self.beta_ = float(link.beta)
         for name in ("gamma_", "score_floor_", "prior_shift_"):
             self.__dict__.pop(name, None)
         if link.gamma:
             self.gamma_, self.score_floor_ = link.gamma, link.floor
         if self.class_weight is not None:
-            self.prior_shift_ = np.broadcast_to(link.shift, self.prior_.shape).copy()
+            self.prior_shift_ = np.broadcast_to(link.shift, self.classes_.shape).copy()
 
     @property
     def _link(self) -> Link:

@@ -30,11 +30,14 @@ class SampleRows:
     units : ndarray of shape (s,)
         What one copy weighs in the sums.
     weights : ndarray of shape (s,)
-        What all copies of an entry weigh together, without ``class_weight``.
+        What all copies of an entry weigh together, without ``class_weight``: their number, up to
+        the common scale of weights that have no unit.
     task : ndarray of shape (s,)
         Number of each row's task.
     n_units : int
         Number of copies of all rows in the sums.
+    repeated : float
+        Share of the copies that have another one of their kind.
     """
 
     features: Array
@@ -43,6 +46,7 @@ class SampleRows:
     weights: Array
     task: NDArray[np.intp]
     n_units: int
+    repeated: float
 
     @property
     def shrink(self) -> float:
@@ -61,6 +65,7 @@ class SampleRows:
             self.weights[cut],
             self.task[cut],
             self.n_units,
+            self.repeated,
         )
 
 
@@ -123,11 +128,13 @@ def _rows(sums: NormalEquations, sample: HeldOutSample, factors: Array) -> Sampl
     weights = sample.weights / factor
     unit = common_unit(weights)
     one = weights / sample.counts if unit is None else np.full(sample.size, unit)
+    n_units = sums.n_rows if unit is None else round(total / unit)
     return SampleRows(
         features=sums.features().features(sample.X, sums.sigma),
         targets=targets,
         units=one * factor,
-        weights=weights,
+        weights=weights * (n_units / total),
         task=sample.task,
-        n_units=sums.n_rows if unit is None else round(total / unit),
+        n_units=n_units,
+        repeated=float(weights[weights > 1.5 * one].sum() / weights.sum()),
     )

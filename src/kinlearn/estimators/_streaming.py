@@ -20,7 +20,6 @@ from kinlearn.estimators._stream_fit import StreamRun
 from kinlearn.familiarity import sampled_support
 from kinlearn.kernels import median_width
 from kinlearn.kernels.measures import Rows
-from kinlearn.posterior import fit_beta, log_loss_rows
 from kinlearn.rows import find_distinct_rows
 from kinlearn.statistics import NormalEquations
 from kinlearn.statistics.batch import read_weights
@@ -72,7 +71,8 @@ class StreamsRows(KernelClassifier):
         if statistics.n_rows == 0:
             raise ValueError("These sums hold no rows: update them before solving.")
         solved = aside(self)
-        solved.__dict__.pop("held_out_scores_", None)
+        for name in ("held_out_scores_", "held_out_links_"):
+            solved.__dict__.pop(name, None)
         solved.statistics_ = statistics.copy()
         solved.sigma_ = statistics.sigma
         solved.centers_ = statistics.centers
@@ -398,8 +398,11 @@ class StreamsRows(KernelClassifier):
                 warn_no_rows()
             return
         scores = self._held_out_of(sums, rows)
-        self.beta_ = fit_beta(scores, rows.targets, rows.weights, rows.n_units)
-        losses = log_loss_rows(scores, self.beta_, rows.targets)
+        balance = None if self.class_weight is None else self._factors(sums.classes)
+        known = scores, rows.targets, rows.weights
+        link = calibrating_link(*known, rows.n_units, rows.repeated, balance)
+        self._keep_link(link)
+        losses = -np.einsum("nc,nc->n", rows.targets, np.log(link(scores)))
         self.held_out_log_loss_ = float(np.average(losses, weights=rows.weights))
 
     def _kept_rows(self, sums: NormalEquations) -> SampleRows | None:

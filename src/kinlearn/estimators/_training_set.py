@@ -72,7 +72,7 @@ class TrainingSet:
         max_rows: int | None = None,
         seed: int = 0,
     ) -> Validation:
-        """Return what `cv` and `groups` hold out; folds are spread over classes, and tasks if given.
+        """Return what `cv` and `groups` hold out; folds are spread over classes (and tasks).
 
         Where every group is one row as passed, each row leaves with all its weight.
         """

@@ -113,7 +113,7 @@ def add_model(graph: Graph, model: Any, X: Columns, task: str | None = None) -> 
         scores = graph.add("Add", scores, graph.constant(model.intercept_))
     if isinstance(model, MultiLabelClassifier):
         return _add_multilabel(graph, model, scores)
-    proba = add_posterior(graph, scores, model.posterior, model.beta_, _fallback(model))
+    proba = add_posterior(graph, scores, model.posterior, model._link, _fallback(model))
     return [add_labels(graph, scores, model.classes_), proba]
 
 

@@ -43,7 +43,7 @@ class Validation:
     n_copies : float
         Number of copies of all rows.
     repeated : float
-        Share of them that have another copy.
+        Share of them that have another copy of their class.
     """
 
     splits: Splits
@@ -257,7 +257,7 @@ def _leaving(
     if not np.isin(removed, rows.member[stays]).any():
         return None
     share_of_unit = np.bincount(units.of[gone], weights=passed[gone], minlength=units.size)
-    share_of_unit /= units.counts
+    share_of_unit = share_of_unit / units.counts
     used = np.flatnonzero(share_of_unit)
     at = np.searchsorted(removed, units.row[used])
     leaves = sp.csr_matrix(

@@ -2,8 +2,8 @@
 
 Scores of grid points are held out one row at a time. What is learnt from these (weights of points,
 scales, offsets, beta) has seen all labels, and with few rows it fits their noise. So the rows are
-dealt out to a few folds, and for each fold it is learnt once more without its rows: cheap, since the
-points' scores stay as they are. The model itself uses all rows.
+dealt out to a few folds, and for each fold it is learnt once more without its rows: cheap, since
+the points' scores stay as they are. The model itself uses all rows.
 """
 
 from __future__ import annotations

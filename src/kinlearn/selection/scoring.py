@@ -10,6 +10,7 @@ import numpy as np
 
 from kinlearn.posterior import calibrated, fit_beta, log_loss_rows
 from kinlearn.selection.folds import Validation
+from kinlearn.selection.link import MANY_COPIES
 
 DEFAULT_SCORING = "squared_error"
 ALIASES = {
@@ -72,7 +73,7 @@ class HeldOutRows:
     @property
     def repeated(self) -> bool:
         """Whether most rows were seen more than once."""
-        return self.validation.repeated >= 0.5
+        return self.validation.repeated >= MANY_COPIES
 
     @property
     def strata(self) -> np.ndarray:
