@@ -2,8 +2,8 @@
 
 Identical rows are merged before a fit, but they were seen separately, often with different labels,
 and a new row may coincide with them. Holding all of them out at once would ask for the
-probabilities of a row never seen. Weights are multiplicities up to a common unit: what one copy weighs follows
-from the weights themselves, so that their scale does not matter.
+probabilities of a row never seen. Weights are multiplicities up to a common unit: what one copy
+weighs follows from the weights themselves, so that their scale does not matter.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from kinlearn.familiarity import sampled_support
 from kinlearn.kernels import median_width
 from kinlearn.kernels.measures import Rows
 from kinlearn.rows import find_distinct_rows
+from kinlearn.selection.link import calibrating_link
 from kinlearn.statistics import NormalEquations
 from kinlearn.statistics.batch import read_weights
 from kinlearn.streams import Batch, ColumnRoles, StreamProgress
@@ -32,6 +33,9 @@ Array = NDArray[np.float64]
 def streams(estimator: Any) -> bool:
     """Whether a model can be had from sums: rows must have features, classes all centres."""
     return estimator.kernel != "precomputed" and estimator.basis == "full"
+
+
+TINY = float(np.finfo(np.float64).tiny)
 
 
 class StreamsRows(KernelClassifier):
@@ -402,7 +406,7 @@ class StreamsRows(KernelClassifier):
         known = scores, rows.targets, rows.weights
         link = calibrating_link(*known, rows.n_units, rows.repeated, balance)
         self._keep_link(link)
-        losses = -np.einsum("nc,nc->n", rows.targets, np.log(link(scores)))
+        losses = -np.einsum("nc,nc->n", rows.targets, np.log(np.maximum(link(scores), TINY)))
         self.held_out_log_loss_ = float(np.average(losses, weights=rows.weights))
 
     def _kept_rows(self, sums: NormalEquations) -> SampleRows | None:

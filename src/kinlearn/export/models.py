@@ -22,6 +22,7 @@ from kinlearn.export.posterior import add_labels, add_posterior, class_values
 from kinlearn.export.scores import add_measure, add_scores
 from kinlearn.export.steps import Block, Columns
 from kinlearn.familiarity import NEIGHBOURS
+from kinlearn.posterior import Link
 
 # An index beyond every task: gathering by it is an error of the runtime, as asked for.
 NO_TASK = 2**31
@@ -240,7 +241,7 @@ def _add_multilabel(graph: Graph, model: Any, scores: str) -> list[str]:
     learnt = []
     for (own, size), beta, fallback in zip(parts, betas, fallbacks, strict=True):
         filled = np.full(size, 1.0 / size) if fallback is None else fallback
-        learnt.append(add_posterior(graph, own, model.posterior, float(beta), filled))
+        learnt.append(add_posterior(graph, own, model.posterior, Link(float(beta)), filled))
     zeros = graph.add("Mul", graph.column(scores, 0), graph.constant(0.0))  # shape (n, 1)
     if model.indicator_:
         return _add_indicators(graph, model, [part for part, _ in parts], learnt, zeros)
