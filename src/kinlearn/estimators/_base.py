@@ -245,7 +245,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         self.beta_ = float(link.beta)
         for name in ("gamma_", "score_floor_", "prior_shift_"):
             self.__dict__.pop(name, None)
-        if link.gamma:
+        if link.floor < 1.0:  # rows repeat
             self.gamma_, self.score_floor_ = link.gamma, link.floor
         if self.class_weight is not None:
             self.prior_shift_ = np.broadcast_to(link.shift, self.classes_.shape).copy()
