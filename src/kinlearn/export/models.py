@@ -19,13 +19,10 @@ from kinlearn.estimators.prior_shift import PriorShift
 from kinlearn.export.columns import Block, Parts, as_numbers
 from kinlearn.export.front import add_front
 from kinlearn.export.graph import BOOL, DOUBLE, INT64, ML_DOMAIN, STRING, Graph
-from kinlearn.export.lookup import NOWHERE
+from kinlearn.export.lookup import NOWHERE, add_whole
 from kinlearn.export.posterior import add_labels, add_posterior, class_values
 from kinlearn.export.scores import add_measure, add_scores
 from kinlearn.familiarity import NEIGHBOURS
-
-# The id of no task, for numbers in a column of ids that are not whole.
-NO_ID = -(2**62)
 
 
 @dataclass(frozen=True)
@@ -185,9 +182,7 @@ def _split_task_column(graph: Graph, model: Any, rows: Block) -> tuple[Block, st
     rest = np.delete(np.arange(rows.width), position)
     ids = graph.add("Reshape", graph.column(rows.name, position), graph.constant([-1]))
     features = graph.add("Gather", rows.name, graph.constant(rest), axis=1)
-    whole = graph.add("Equal", graph.add("Floor", ids), ids)
-    ids = graph.add("Where", whole, ids, graph.constant(float(NO_ID)))
-    return Block(features, len(rest)), graph.add("Cast", ids, to=INT64)
+    return Block(features, len(rest)), add_whole(graph, ids)
 
 
 # -- handing over -----------------------------------------------------------------------------

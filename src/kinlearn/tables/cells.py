@@ -164,9 +164,9 @@ class CellRules:
 
 def objects(texts: Any) -> NDArray[np.object_]:
     """Texts as Python strings, NaN where missing, as scikit-learn's encoders take them."""
-    values = np.array(texts.to_pylist(), dtype=object)
-    values[~texts.is_valid().to_numpy(zero_copy_only=False)] = np.nan
-    return values
+    encoded = texts.dictionary_encode()  # a Python string of each text once
+    words = np.array([*encoded.dictionary.to_pylist(), np.nan], dtype=object)
+    return words[encoded.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)]
 
 
 def _decoded(column: Any) -> Any:
