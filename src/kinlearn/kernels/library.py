@@ -16,8 +16,8 @@ from kinlearn.kernels.measures import (
     ManhattanDistances,
     Measure,
     Rows,
-    SquaredDistances,
 )
+from kinlearn.kernels.squared_distances import SquaredDistances
 
 Profile = Callable[[np.ndarray, float, np.ndarray], np.ndarray]
 
