@@ -94,7 +94,6 @@ def test_a_limit_never_raises_the_number(libraries):
 
 def test_an_error_inside_puts_the_numbers_back(libraries):
     with pytest.raises(ZeroDivisionError), blas_for_rows(10):
-        assert counts(libraries) == [1, 1]
         1 / 0  # noqa: B018
     assert counts(libraries) == [4, 6]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from kinlearn.centers import choose_centers, take_centers
 from kinlearn.distributed.prediction import by_partition
 from kinlearn.estimators._checks import (
+    check_for_kernel,
     check_model_choices,
     check_precomputed,
     count_centers,
@@ -78,7 +78,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=False
         )
-        _check_for_kernel(X, kernel)
+        check_for_kernel(X, kernel, self)
         if kernel.name == "precomputed":
             check_precomputed(X, X.shape[0])
         data = make_training_set(X, y, sample_weight, self.class_weight, type(self).__name__, task)
@@ -189,7 +189,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         )
         if centers.shape[1] != X.shape[1]:
             raise ValueError(f"centers has {centers.shape[1]} features, but X has {X.shape[1]}.")
-        _check_for_kernel(centers, kernel)
+        check_for_kernel(centers, kernel)
         return centers
 
     def _warn_if_indefinite(self, data: TrainingSet, design: Design) -> None:
@@ -246,7 +246,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         kernel = self._kernel()
-        _check_for_kernel(X, kernel)
+        check_for_kernel(X, kernel, self)
         features = KernelMap(kernel, self.centers_, self.memory_mb)
         return features.scores(X, self.kept_sigmas_, self.coef_)
 
@@ -325,7 +325,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         X = self._without_task_column(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         kernel = self._kernel()
-        _check_for_kernel(X, kernel)
+        check_for_kernel(X, kernel, self)
         return familiarity(support(kernel, X, self.centers_), self._reference_support())
 
     def _reference_support(self) -> np.ndarray:
@@ -382,14 +382,3 @@ def refuse_given_centers() -> NoReturn:
     raise ValueError(
         'basis="classwise" needs centers of known class: leave centers out, or use basis="full".'
     )
-
-
-def _check_for_kernel(X: Rows, kernel: Kernel) -> None:
-    if kernel.name == "chi2":
-        smallest = X.data.min(initial=0.0) if sp.issparse(X) else X.min()
-        if smallest < 0:
-            # the first words are those scikit-learn's own checks look for
-            raise ValueError(
-                f"Negative values in data passed to kernel='chi2' (smallest {smallest:.3g}): "
-                "it is for counts and histograms; use kernel='rbf' for other features."
-            )

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from kinlearn import centers, posterior
 from kinlearn.kernels import Kernel
+from kinlearn.kernels.limits import refuse_too_large
 
 # All rows are centres up to here, beyond that a subset of the second size.
 AUTO_FULL_ROWS = 3000
@@ -154,6 +155,19 @@ def _outspread(spread: np.ndarray) -> np.ndarray:
     if not varying.any():
         return np.zeros(spread.size, dtype=bool)
     return spread > SPREAD_RATIO * spread[varying].min()
+
+
+def check_for_kernel(X: Any, kernel: Kernel, model: Any = None) -> None:
+    """Raise unless the kernel can take these rows; `model` may know the columns' names."""
+    refuse_too_large(X, kernel, getattr(model, "feature_names_in_", None))
+    if kernel.name == "chi2":
+        smallest = X.data.min(initial=0.0) if sp.issparse(X) else X.min()
+        if smallest < 0:
+            # the first words are those scikit-learn's own checks look for
+            raise ValueError(
+                f"Negative values in data passed to kernel='chi2' (smallest {smallest:.3g}): "
+                "it is for counts and histograms; use kernel='rbf' for other features."
+            )
 
 
 def check_precomputed(X: Any, n_rows: int) -> None:

@@ -11,8 +11,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kinlearn.distributed.prediction import by_partition
-from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, KernelClassifier, _check_for_kernel
+from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, KernelClassifier
 from kinlearn.estimators._checks import (
+    check_for_kernel,
     check_model_choices,
     check_precomputed,
     warn_if_indefinite,
@@ -67,7 +68,7 @@ class MultiLabelClassifier(KernelClassifier):
         else:
             X = validate_data(self, X, **options)
             table = read_labels(Y)
-        _check_for_kernel(X, kernel)
+        check_for_kernel(X, kernel, self)
         if kernel.name == "precomputed":
             check_precomputed(X, X.shape[0])
         data = make_label_training_set(X, table, sample_weight, self.class_weight, name)

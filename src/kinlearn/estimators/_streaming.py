@@ -12,8 +12,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from kinlearn.distributed.fitting import refuse_stream
-from kinlearn.estimators._base import KernelClassifier, _check_for_kernel
-from kinlearn.estimators._checks import AUTO_CENTERS, check_model_choices, check_positive
+from kinlearn.estimators._base import KernelClassifier
+from kinlearn.estimators._checks import (
+    AUTO_CENTERS,
+    check_for_kernel,
+    check_model_choices,
+    check_positive,
+)
 from kinlearn.estimators._sample_rows import SampleRows, given_rows, kept_rows
 from kinlearn.estimators._stream_fit import run_stream
 from kinlearn.kernels import median_width
@@ -216,7 +221,7 @@ class StreamsRows(KernelClassifier):
     def _start(self, X: Rows) -> NormalEquations:
         """Sums of no rows yet, with the width and the centres chosen from X."""
         kernel = self._kernel()
-        _check_for_kernel(X, kernel)
+        check_for_kernel(X, kernel, self)
         rows = find_distinct_rows(X)
         distinct = X[rows.first]
         sigma = self.sigma
@@ -245,7 +250,7 @@ class StreamsRows(KernelClassifier):
             X = validate_data(self, X, reset=False, **options)
         else:
             X, y = validate_data(self, X, y, reset=False, **options)
-        _check_for_kernel(X, self._kernel())
+        check_for_kernel(X, self._kernel(), self)
         if sample_weight is None and self.class_weight is None:
             return X, y, None
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

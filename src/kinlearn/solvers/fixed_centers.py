@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import blas, eigh
 
+from kinlearn.solvers.primal import LARGEST_LEVERAGE
 from kinlearn.solvers.splits import Splits
 
 
@@ -114,7 +115,7 @@ class FixedCenterSpectrum:
             leverage = (np.square(T, out=T) @ solve).T
             if self.weights is not None:
                 leverage *= self.weights[positions]
-            leverage = leverage[:, :, None]
+            leverage = np.minimum(leverage, LARGEST_LEVERAGE)[:, :, None]
             scores[:, part] -= leverage * self.Z[positions]
             scores[:, part] /= 1.0 - leverage
             done += positions.size

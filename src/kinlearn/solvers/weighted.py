@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import blas, eigh, svd
 
+from kinlearn.solvers.primal import LARGEST_LEVERAGE
 from kinlearn.solvers.splits import Splits
 
 
@@ -103,16 +104,18 @@ class WeightedSpectrum:
     def _leave_one_out(self, ridges: np.ndarray, scores: np.ndarray) -> None:
         inverse = 1.0 / (self.squared[:, None] + ridges)  # 1/d, one column a ridge
         root = np.sqrt(self.weights)[:, None]
-        centers = np.flatnonzero(self.own >= 0)
+        centers, others = np.flatnonzero(self.own >= 0), np.flatnonzero(self.own < 0)
         Q = self.Q[self.own[centers]]
-        b11 = 1.0 - self.T**2 @ inverse
+        # below one rounding error nothing is known of it, and it must not be zero
+        b11 = np.maximum(1.0 - self.T**2 @ inverse, np.finfo(np.float64).eps)
         b12 = (self.T[centers] * Q) @ inverse
         b22 = -(Q**2) @ inverse
         determinant = b11[centers] * b22 - b12**2
+        rest = np.maximum(b11[others], 1.0 - LARGEST_LEVERAGE)
         for r in range(ridges.size):
             filtered = inverse[:, [r]] * self.rotated
             u = root * self.Z - self.T @ filtered
-            scores[r] = self.Z - u / b11[:, [r]] / root
+            scores[r, others] = self.Z[others] - u[others] / rest[:, [r]] / root[others]
             a = Q @ filtered
             correction = (b22[:, [r]] * u[centers] - b12[:, [r]] * a) / determinant[:, [r]]
             scores[r, centers] = self.Z[centers] - correction / root[centers]

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array
 
 from kinlearn.kernels import resolve_kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
+from kinlearn.kernels.limits import refuse_too_large
 from kinlearn.statistics.batch import RowBatch, read_batch
 from kinlearn.statistics.motion import SumsInMotion
 from kinlearn.statistics.removal import NeverAddedError
@@ -109,6 +110,7 @@ class NormalEquations(SumsInMotion):
         self.centers = check_array(
             centers, accept_sparse="csr", dtype=np.float64, input_name="centers"
         )
+        refuse_too_large(self.centers, resolved)
         self.kernel = kernel
         self.sigma = float(sigma)
         self.degree, self.coef0 = float(degree), float(coef0)
@@ -354,6 +356,7 @@ class NormalEquations(SumsInMotion):
         """Validate a batch without changing anything."""
         self._check_whole()
         batch = read_batch(X, y, task, sample_weight, self.n_features)
+        refuse_too_large(batch.X, resolve_kernel(self.kernel, self.degree, self.coef0))
         self._check_kind(batch.targets.kind, batch.ids is not None)
         if batch.targets.kind == "classes":
             check_kinds(self._names, batch.targets.names)
