@@ -84,14 +84,16 @@ def approximate_leverage(
     centers = pilot if kernel.name == "precomputed" else X[pilot]
     features = KernelMap(kernel, centers)
     gram = features.square(sigma, X[pilot] if kernel.name == "precomputed" else None)
-    jitter = 1e-8 * np.trace(gram) / pilot.size
-    root = np.linalg.cholesky(gram + jitter * np.eye(pilot.size))
+    scale = float(np.trace(gram)) / pilot.size
+    if not scale > 0.0:  # rows that the kernel cannot tell from nothing: all are alike
+        return np.ones(n_rows)
+    root = np.linalg.cholesky(gram + 1e-8 * scale * np.eye(pilot.size))
     total = np.zeros_like(gram)
     for _, block in features.feature_blocks(X, sigma):
         total += block.T @ block
     # ΨᵀΨ + n·reg·I = root⁻¹ (ΦᵀΦ) root⁻ᵀ + n·reg·I, so psiᵀ(...)⁻¹psi is a norm after two solves
     inner = solve_triangular(root, solve_triangular(root, total, lower=True).T, lower=True)
-    reg = LEVERAGE_REG * np.trace(gram) / pilot.size
+    reg = LEVERAGE_REG * scale
     outer = np.linalg.cholesky(inner + n_rows * reg * np.eye(pilot.size))
     leverage = np.empty(n_rows)
     for rows, block in features.feature_blocks(X, sigma):

@@ -20,6 +20,8 @@ AUTO_FULL_ROWS = 3000
 AUTO_CENTERS = 1500
 WARN_FULL_ROWS = 10_000
 SPREAD_RATIO = 100.0
+# Rounding errors by which numbers that were equal may come to differ.
+ROUNDING = 64.0
 
 
 def check_positive(name: str, value: Any) -> float:
@@ -135,12 +137,15 @@ def warn_if_spread_differs(X: Any, kernel: Kernel, names: Any) -> None:
     # Two notions of spread must agree: a rarely used column has a small deviation, an outlier
     # makes a large range, and neither alone calls for scaling.
     deviation, reach = X.std(axis=0), np.ptp(X, axis=0)
+    # what differs by rounding alone is constant: a mean of equal numbers need not equal them
+    noise = ROUNDING * np.finfo(X.dtype).eps * np.abs(X).max(axis=0)
+    varying = reach > noise
+    deviation, reach = deviation * varying, reach * varying
     wide = _outspread(deviation) & _outspread(reach)
     if not wide.any():
         return
     labels = [str(names[i]) if names is not None else str(i) for i in np.flatnonzero(wide)]
     shown = ", ".join(labels[:5]) + (f" and {len(labels) - 5} more" if len(labels) > 5 else "")
-    varying = deviation > 0
     warnings.warn(
         f"Columns spread from {deviation[varying].min():.3g} to {deviation.max():.3g} "
         f"(standard deviation), so that the {kernel.name} kernel sees little but: {shown}. "

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 # A double ends at 1.8e308: differences are squared and added up over features.
 LARGEST_VALUE = 1e150
 # Three of a kernel's values are multiplied and added up over rows when a solution is refined.
-LARGEST_SIMILARITY = 1e100
+LARGEST_SIMILARITY = 1e80
 # Inner products of values up to here are similarities up to there.
-LARGEST_FACTOR = 1e50
+LARGEST_FACTOR = 1e40
 
 
 def refuse_too_large(X: Rows, kernel: Kernel, names: Any = None) -> None:
