@@ -31,6 +31,7 @@ from kinlearn.estimators._training_set import TrainingSet, make_training_set
 from kinlearn.familiarity import familiarity, reference_support, support
 from kinlearn.kernels import Kernel, KernelMap, median_width, resolve_kernel
 from kinlearn.kernels.measures import Rows
+from kinlearn.labels import refuse_mixed_labels
 from kinlearn.posterior import fit_beta, posterior
 from kinlearn.rows import DistinctRows, find_distinct_rows
 from kinlearn.selection.scoring import HeldOutRows
@@ -75,6 +76,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         if self.basis not in ("full", "classwise"):
             raise ValueError(f'basis={self.basis!r} is not known. Choose "full" or "classwise".')
         kernel = self._kernel()
+        refuse_mixed_labels(y)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=False
         )

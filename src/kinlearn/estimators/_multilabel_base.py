@@ -25,6 +25,7 @@ from kinlearn.estimators._label_table import LabelTable, is_single_column, read_
 from kinlearn.estimators._label_training_set import LabelTrainingSet, make_label_training_set
 from kinlearn.estimators._training_set import encode_classes
 from kinlearn.kernels import Kernel, KernelMap
+from kinlearn.labels import refuse_mixed_labels
 from kinlearn.posterior import posterior
 from kinlearn.selection.folds import make_splits
 from kinlearn.selection.label_scoring import HeldOutLabels, ScoreLayout, best_f1_threshold
@@ -62,6 +63,7 @@ class MultiLabelClassifier(KernelClassifier):
         options: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
         self.single_ = Y is None or is_single_column(Y)
         if self.single_:
+            refuse_mixed_labels(Y)
             X, Y = validate_data(self, X, Y, **options)
             classes, codes = encode_classes(Y, name)
             table = LabelTable(codes[:, None], [classes], np.arange(1), False)

@@ -23,6 +23,7 @@ from kinlearn.estimators._sample_rows import SampleRows, given_rows, kept_rows
 from kinlearn.estimators._stream_fit import run_stream
 from kinlearn.kernels import median_width
 from kinlearn.kernels.measures import Rows
+from kinlearn.labels import refuse_mixed_labels
 from kinlearn.posterior import fit_beta, log_loss_rows
 from kinlearn.rows import find_distinct_rows
 from kinlearn.statistics import NormalEquations
@@ -249,6 +250,7 @@ class StreamsRows(KernelClassifier):
         if self._has_table(y):
             X = validate_data(self, X, reset=False, **options)
         else:
+            refuse_mixed_labels(y)
             X, y = validate_data(self, X, y, reset=False, **options)
         check_for_kernel(X, self._kernel(), self)
         if sample_weight is None and self.class_weight is None:

@@ -54,7 +54,7 @@ def refuse_too_large(X: Rows, kernel: Kernel, names: Any = None) -> None:
         value = X[row, column]
     name = repr(str(names[column])) if names is not None else f"{column} (counted from 0)"
     raise ValueError(
-        f"Column {name} holds {value:.6g} (row {row}), but beyond {kernel.largest:g} the arithmetic "
-        f"of kernel={kernel.name!r} overflows: look for a wrong value there, or divide the column "
-        "by a constant."
+        f"Column {name} holds {value:.6g} (row {row}), but beyond {kernel.largest:g} the "
+        f"arithmetic of kernel={kernel.name!r} overflows: look for a wrong value there, or divide "
+        "the column by a constant."
     )

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array
 from kinlearn.kernels import resolve_kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.kernels.limits import refuse_too_large
+from kinlearn.labels import refuse_mixed_labels
 from kinlearn.statistics.batch import RowBatch, read_batch
 from kinlearn.statistics.motion import SumsInMotion
 from kinlearn.statistics.removal import NeverAddedError
@@ -141,6 +142,7 @@ class NormalEquations(SumsInMotion):
         NormalEquations
             The sums themselves, changed in place.
         """
+        refuse_mixed_labels(classes, "classes")
         array = np.asarray(classes)
         names = np.unique(array).tolist()
         if self.kind == "labels":
