@@ -9,7 +9,7 @@ from sklearn.cluster import kmeans_plusplus
 
 from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.measures import Rows, as_double
-from kinlearn.kernels.squared_distances import around_middle
+from kinlearn.kernels.squared_distances import move_to_middle
 
 METHODS = ("kmeans++", "random", "leverage")
 POOL_FACTOR = 10
@@ -59,8 +59,8 @@ def choose_centers(
         return np.sort(order[random_state.choice(n_rows, n_centers, replace=False)])
     pool_size = min(n_rows, POOL_FACTOR * n_centers)
     pool = order[np.sort(random_state.choice(n_rows, pool_size, replace=False))]
-    # distances far from the origin would lose their digits
-    spread = around_middle(as_double(X[pool]))
+    # distances far from the origin would lose their digits; the rows of the pool are a copy
+    spread = move_to_middle(as_double(X[pool]))
     _, chosen = kmeans_plusplus(spread, n_centers, random_state=random_state, n_local_trials=1)
     # k-means++ may draw a row twice when the rest of the pool lies at distance zero
     chosen = np.unique(chosen)

@@ -30,7 +30,7 @@ def refuse_mixed_labels(y: Any, name: str = "y") -> None:
     ValueError: y mixes labels that cannot be ordered (int, str), such as 1 and 'a': make all...
     """
     if isinstance(y, (list, tuple)):
-        values = y
+        values: Any = y
     elif getattr(getattr(y, "dtype", None), "kind", "") == "O" and y.ndim == 1:
         values = np.asarray(y, dtype=object)
     else:

@@ -56,14 +56,15 @@ def middle_point(centers: Rows) -> np.ndarray:
     return middle
 
 
-def around_middle(X: Rows) -> Rows:
-    """Return rows at the same distances from each other, with their middle at the origin.
+def move_to_middle(X: Rows) -> Rows:
+    """Move rows, dense ones in place, so that their middle is the origin; distances stay.
 
     Sparse rows stay sparse, and the columns that had to be shifted become their last.
     """
     shift = middle_point(X)
     if not sp.issparse(X):
-        return X - shift
+        X -= shift
+        return X
     shifted = np.flatnonzero(shift)
     if shifted.size == 0:
         return X
