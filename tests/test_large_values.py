@@ -1,10 +1,13 @@
 """Values whose squares overflow are refused in a sentence; below, nothing is NaN."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from kinlearn import (
     LSPC,
@@ -183,3 +186,16 @@ def test_rows_too_small_to_square_are_no_matter_for_a_decomposition(kernel, sele
     else:
         model.fit(X, y)
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_single_precision_rows_are_never_too_large_to_square(model, sparse, rng):
+    X, y = data(rng)
+    form = sp.csr_matrix if sparse else np.asarray
+    X = form(with_value(X, 1e30).astype(np.float32))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Columns spread|The best")
+        warnings.filterwarnings("ignore", "", ConvergenceWarning)
+        fitted = model().fit(X, y)
+    assert np.isfinite(fitted.predict_proba(X)).all()

@@ -136,9 +136,10 @@ def warn_if_spread_differs(X: Any, kernel: Kernel, names: Any) -> None:
         return
     # Two notions of spread must agree: a rarely used column has a small deviation, an outlier
     # makes a large range, and neither alone calls for scaling.
-    deviation, reach = X.std(axis=0), np.ptp(X, axis=0)
+    lowest, highest = (f(axis=0).astype(np.float64) for f in (X.min, X.max))
+    deviation, reach = X.std(axis=0, dtype=np.float64), highest - lowest
     # what differs by rounding alone is constant: a mean of equal numbers need not equal them
-    noise = ROUNDING * np.finfo(X.dtype).eps * np.abs(X).max(axis=0)
+    noise = ROUNDING * np.finfo(X.dtype).eps * np.maximum(-lowest, highest)
     varying = reach > noise
     deviation, reach = deviation * varying, reach * varying
     wide = _outspread(deviation) & _outspread(reach)

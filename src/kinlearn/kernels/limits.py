@@ -43,7 +43,7 @@ def refuse_too_large(X: Rows, kernel: Kernel, names: Any = None) -> None:
     ValueError: Column 'b' holds 1e+160 (row 0), but beyond 1e+150 the arithmetic...
     """
     values = X.data if sp.issparse(X) else X
-    if values.size == 0 or max(values.max(), -values.min()) <= kernel.largest:
+    if values.size == 0 or max(float(values.max()), -float(values.min())) <= kernel.largest:
         return
     at = int(np.abs(values).argmax())
     if sp.issparse(X):
