@@ -199,3 +199,12 @@ def test_single_precision_rows_are_never_too_large_to_square(model, sparse, rng)
         warnings.filterwarnings("ignore", "", ConvergenceWarning)
         fitted = model().fit(X, y)
     assert np.isfinite(fitted.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("weight", [1e-16, 1e5, 1e16])
+def test_one_row_of_another_weight_is_no_singular_matrix(weight, rng):
+    X, y = data(rng)
+    weights = np.ones(len(y))
+    weights[3] = weight
+    model = LSPCCV().fit(X, y, sample_weight=weights)
+    assert np.isfinite(model.predict_proba(X)).all()
