@@ -23,6 +23,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from kinlearn.solvers.primal import held_out_scores
 from kinlearn.solvers.sylvester import FeatureSpectrum, precision_factors, rotate_targets
 
 Array: TypeAlias = NDArray[np.float64]
@@ -201,4 +202,4 @@ class LeaveOneOut:
         unique, back = np.unique(rho, return_inverse=True)
         leverage = (self.left_squared @ (s**2 / (s**2 + unique)))[:, back]
         targets = self.rotated_targets[:, columns]
-        return (fitted - leverage * targets) / (1.0 - leverage)
+        return held_out_scores(fitted, leverage, targets)
