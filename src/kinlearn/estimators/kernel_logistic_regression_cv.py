@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinlearn.estimators._checks import check_choice
+from kinlearn.estimators._copies import warn_of_copies
 from kinlearn.estimators._logistic import RULES, TunedLogistic
 from kinlearn.estimators._logistic_grid import LogisticGrid
 from kinlearn.estimators._training_set import TrainingSet, check_groups
@@ -158,6 +159,7 @@ n_features_in_, feature_names_in_
                 "to tune on: use KernelLogisticRegression with settings of your own."
             )
         groups = check_groups(groups, data.labels.size)
+        warn_of_copies(data, groups)
         with blas_for_rows(data.n_rows):
             return self._fit(data, groups, scoring, stopping)
 

@@ -13,6 +13,7 @@ from kinlearn.distributed import is_dask
 from kinlearn.distributed.fitting import fit_partitions, refuse_groups
 from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, refuse_given_centers
 from kinlearn.estimators._checks import check_choice, check_positive
+from kinlearn.estimators._copies import warn_of_copies
 from kinlearn.estimators._designs import Design
 from kinlearn.estimators._discriminant import check_count
 from kinlearn.estimators._pcg_design import (
@@ -223,6 +224,7 @@ class LSPC(SingleStream):
             return fit_partitions(self, X, y, sample_weight=sample_weight, anew=True)
         data = self._prepare(X, y, sample_weight)
         groups = check_groups(groups, data.labels.size)
+        warn_of_copies(data, groups)
         with blas_for_rows(data.n_rows):
             return self._fit(data, groups)
 

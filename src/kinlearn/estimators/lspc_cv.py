@@ -10,6 +10,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from kinlearn.estimators._base import MAX_HELD_OUT_ROWS
 from kinlearn.estimators._checks import check_choice
+from kinlearn.estimators._copies import warn_of_copies
 from kinlearn.estimators._designs import FAST_ROWS, Design, Spectrum
 from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.estimators._tuned import GridTuned
@@ -202,6 +203,7 @@ class LSPCCV(GridTuned):
                 "to tune on: use LSPC, which then predicts the class frequencies."
             )
         groups = check_groups(groups, data.labels.size)
+        warn_of_copies(data, groups)
         with blas_for_rows(data.n_rows):
             return self._fit(data, groups, scoring)
 

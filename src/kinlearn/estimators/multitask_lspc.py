@@ -11,6 +11,7 @@ from kinlearn.distributed.fitting import fit_partitions, refuse_groups
 from kinlearn.estimators._add_task import AddsTasks
 from kinlearn.estimators._base import MAX_HELD_OUT_ROWS
 from kinlearn.estimators._checks import check_sharing
+from kinlearn.estimators._copies import warn_of_copies
 from kinlearn.estimators._task_primal import HeldOutCopies, PrimalTasks, find_primal
 from kinlearn.estimators._task_stream import TaskStream
 from kinlearn.estimators._training_set import TrainingSet, check_groups
@@ -230,6 +231,7 @@ memory_mb, random_state
             index = np.zeros(len(data.labels), dtype=np.intp)
         self._remember_classes(index, data.labels)
         groups = check_groups(groups, data.labels.size)
+        warn_of_copies(data, groups)
         kernel = self._kernel()
         self.sigma_ = (
             self._median(data, kernel) if isinstance(self.sigma, str) else float(self.sigma)

@@ -9,6 +9,7 @@ import numpy as np
 
 from kinlearn.estimators._add_task import AddsTasks
 from kinlearn.estimators._checks import check_choice
+from kinlearn.estimators._copies import warn_of_copies
 from kinlearn.estimators._task_grid import TaskGrid
 from kinlearn.estimators._task_primal import HeldOutCopies, PrimalGrid, find_primal
 from kinlearn.estimators._training_set import check_groups
@@ -198,6 +199,7 @@ feature_names_in_
         data = self._prepare(X, y, sample_weight, index)
         self._remember_classes(index, data.labels)
         groups = check_groups(groups, data.labels.size)
+        warn_of_copies(data, groups)
         kernel = self._kernel()
         median = self._median(data, kernel)
         sigmas = self._sigma_grid(kernel, median)
