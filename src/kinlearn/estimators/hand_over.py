@@ -126,11 +126,11 @@ class HandOver(TaskWrapper):
     -----
     The guarantee is exact for held-out rows that are independent of each other and of the scores
     they are judged by, whose confidences are distributed as those of new cases. Leave-one-out and
-    cross-fitted scores share training rows, and the calibration of probabilities saw the held-out
-    scores, so that here it is an approximation; in simulations it holds with room to spare. It
-    says nothing about data of another kind than the training rows: that is what familiarity is for.
-    Rows of one group count as independent, which they are not: with groups, ask for a higher
-    ``confidence``.
+    cross-fitted scores share training rows, so that here it is an approximation; in simulations it
+    holds. It says nothing about data of another kind than the training rows: that is what
+    familiarity is for. Rows of one group, and copies of rows, are no independent cases: they count
+    less, by how much their errors go together. Equal rows in plainly continuous columns are taken
+    for one group; a table joined to itself counts once.
 
     References
     ----------

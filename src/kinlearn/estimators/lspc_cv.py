@@ -100,7 +100,10 @@ class LSPCCV(GridTuned):
     beta_ : float
         Calibration.
     held_out_scores_ : ndarray of shape (n_samples, n_classes)
-        Held-out scores of the mix for the training rows; NaN for rows never held out.
+        Held-out scores of the training rows; NaN for rows never held out. Weights, scales and
+        offsets are those that the other folds of rows teach, so that no label scores its own row.
+    gamma_, score_floor_, prior_shift_, held_out_links_
+        As in :class:`LSPC`.
     cv_scores_ : ndarray of shape (n_points, n_rows, n_classes)
         Held-out scores of every point for the distinct rows in ``cv_rows_``, if stored.
     cv_rows_ : ndarray of shape (n_rows,)
