@@ -328,12 +328,16 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
                 f'({self.posterior!r}): use posterior="calibrated", or cross_val_predict.'
             )
         if self.posterior == "calibrated":
-            beta, shift = self.held_out_calibration_[:, :1], self.held_out_calibration_[:, 1:]
-            proba = calibrated(self.held_out_scores_, beta, shift)
+            proba = self._held_out_posterior()
         else:
             proba = self._posterior(self.held_out_scores_)
         proba[np.isnan(self.held_out_scores_).any(axis=1)] = np.nan
         return proba
+
+    def _held_out_posterior(self) -> np.ndarray:
+        """Every row by the calibration that was learnt without it."""
+        beta, shift = self.held_out_calibration_[:, :1], self.held_out_calibration_[:, 1:]
+        return calibrated(self.held_out_scores_, beta, shift)
 
     def familiarity(self, X: Any) -> np.ndarray:
         """Return how well training rows support each row, as a quantile of their own support.

@@ -15,7 +15,7 @@ from kinlearn.estimators._multilabel_base import MultiLabelClassifier
 from kinlearn.estimators._sample_rows import SampleRows, given_rows, kept_rows
 from kinlearn.estimators._streaming import StreamsRows, streams, warn_no_rows
 from kinlearn.posterior import log_loss_rows
-from kinlearn.selection.label_scoring import HeldOutLabels, ScoreLayout, best_f1_threshold
+from kinlearn.selection.label_scoring import LabelTargets, ScoreLayout, best_f1_threshold
 from kinlearn.solvers.label_similarity import label_spectrum
 from kinlearn.solvers.label_sums import LabelSums, similarity_of_sums
 from kinlearn.solvers.primal import RidgeInverse, leave_one_out
@@ -218,22 +218,14 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
                 on = rows.weights * held.targets[a][:, 1]
                 self.thresholds_[t] = best_f1_threshold(proba[a][:, 1], on, rows.weights - on)
 
-    def _sample_labels(self, rows: SampleRows) -> HeldOutLabels:
+    def _sample_labels(self, rows: SampleRows) -> LabelTargets:
         on = rows.targets[:, 1:][:, self.learnt_]
-        n_labels = on.shape[1]
-        pairs = np.repeat(rows.weights[:, None], n_labels, axis=1)
-        targets = [np.column_stack([1.0 - z, z]) for z in on.T]
-        return HeldOutLabels(
-            layout=ScoreLayout(True, (2,) * n_labels),
-            targets=targets,
-            weights=pairs,
-            fit_targets=np.column_stack([2.0 * on - 1.0, np.ones(len(on))]),
-            fit_weights=np.repeat(rows.weights[:, None], n_labels + 1, axis=1),
-            pair_targets=targets,
-            pair_weights=pairs / pairs.mean(),
+        weights = rows.weights / rows.weights.mean()
+        return LabelTargets(
+            layout=ScoreLayout(True, (2,) * on.shape[1]),
+            targets=[np.column_stack([1.0 - z, z]) for z in on.T],
+            weights=np.repeat(weights[:, None], on.shape[1], axis=1),
             n_smooth=rows.n_units,
-            starts=None,
-            expand=lambda scores: (on, scores),
         )
 
     def _held_out_of(self, sums: NormalEquations, rows: SampleRows) -> Array:

@@ -222,9 +222,9 @@ class MultiLabelLSPC(LabelStream):
             warn_single_row()
         elif self._needs_held_out:
             closed = not isinstance(fit, IterativeFit)
-            splits, pooled = self._splits("loo", data, groups, closed_form=closed)
-            rows = self._held_out_labels(data, design, splits, pooled)
-            self._calibrate_labels(data, rows, splits, fit.held_out(points, splits)[0])
+            validation = self._validation("loo", data, groups, closed_form=closed)
+            rows = self._held_out_labels(data, design, validation)
+            self._calibrate_labels(data, rows, fit.held_out(points, validation.splits)[0])
         coef = self._final_coefficients(design, fit, points)
         self._keep_labels(np.array([self.sigma_]), coef[None], data)
         return self

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
-from kinlearn.posterior import smooth
+from kinlearn.posterior import SHRINKAGE, smooth
 from kinlearn.selection.refine import newton_aim
 
 MAX_STEPS = 50
@@ -15,6 +17,11 @@ SMALL_GAIN = 1e-9
 # Precisions of the normal priors, scales around beta and offsets around zero; a third of these
 # and three times as much measured alike.
 SCALE_PRECISION, OFFSET_PRECISION = 0.3, 3.0
+Block = tuple[np.ndarray, np.ndarray, np.ndarray]  # scores, targets and weights of some rows
+FINELY: dict[str, Any] = {
+    "method": "L-BFGS-B",
+    "options": {"maxiter": 500, "ftol": 1e-14, "gtol": 1e-9},
+}
 
 
 def class_calibration(
@@ -133,25 +140,98 @@ def fit_shift(
     >>> bool(abs(shift[1] - shift[0] - np.log(1 / 9)) < 0.1)
     True
     """
-    scores = scores - scores.mean(axis=1, keepdims=True)
-    reach = max(float(np.abs(scores).max(initial=0.0)), np.finfo(np.float64).tiny)
-    scaled, targets = scores / reach, smooth(targets, n_smooth)
-    centre = -np.log(balance) + np.log(balance).mean()
+    beta, shifts = fit_common_shift([(scores, targets, weights)], [balance], n_smooth)
+    return beta, shifts[0]
+
+
+def fit_common_shift(
+    blocks: list[Block], balances: list[np.ndarray], n_smooth: float
+) -> tuple[float, list[np.ndarray]]:
+    """Return the one β of several blocks of rows, such as labels, and a shift for each of them.
+
+    The objective is the sum of those of :func:`fit_shift`.
+
+    Parameters
+    ----------
+    blocks : list of (scores, targets, weights)
+        Of shapes (n, c), (n, c) and (n,) each.
+    balances : list of ndarrays of shape (c,)
+        Factors of the classes.
+    n_smooth : float
+        The n of the smoothing.
+    """
+    centred = [q - q.mean(axis=1, keepdims=True) for q, _, _ in blocks]
+    reach = max(float(np.abs(q).max(initial=0.0)) for q in centred)
+    reach = max(reach, np.finfo(np.float64).tiny)
+    prepared = [
+        (q / reach, smooth(z, n_smooth), w)
+        for q, (_, z, w) in zip(centred, blocks, strict=True)
+    ]
+    centres = [np.log(balance).mean() - np.log(balance) for balance in balances]
+    edges = np.cumsum([1, *(centre.size for centre in centres)])
+    total = sum(float(w.sum()) for _, _, w in prepared)
+
+    def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = 0.0, np.zeros_like(x)
+        for t, ((q, z, w), centre) in enumerate(zip(prepared, centres, strict=True)):
+            own = slice(edges[t], edges[t + 1])
+            logits = x[0] * q + x[own]
+            error = w[:, None] * (softmax(logits, axis=1) - z)
+            away = x[own] - centre
+            value -= float(w @ np.einsum("nc,nc->n", z, log_softmax(logits, axis=1)))
+            value += 0.5 * OFFSET_PRECISION * float(away @ away)
+            gradient[0] += np.sum(error * q)
+            gradient[own] = error.sum(axis=0) + OFFSET_PRECISION * away
+        return value / total, gradient / total
+
+    start = np.concatenate([[1.0], *centres])
+    bounds = [(0.0, None)] + [(None, None)] * (start.size - 1)
+    x = minimize(objective, start, jac=True, bounds=bounds, **FINELY).x
+    shifts = [x[a:b] - x[a:b].mean() for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return float(x[0]) / reach, shifts
+
+
+def fit_own_shift(
+    block: Block, balance: np.ndarray, common: float, shift: np.ndarray, n_smooth: float
+) -> tuple[float, np.ndarray]:
+    """Return β and shift of one label among many, β near the one that all have in common.
+
+    The objective is that of :func:`fit_shift` plus ``10/2 · (log β - log common)²``, as for labels
+    without a shift (:func:`kinlearn.posterior.shrunk_beta`).
+
+    Parameters
+    ----------
+    block : tuple of (scores, targets, weights)
+        Of the label.
+    balance : ndarray of shape (c,)
+        Factors of its classes.
+    common : float
+        The β of all labels; where it is 0, it and `shift` are returned.
+    shift : ndarray of shape (c,)
+        The label's shift under that β, to start from.
+    n_smooth : float
+        The n of the smoothing.
+    """
+    scores, targets, weights = block
+    if not common > 0.0 or not weights.sum() > 0.0:
+        return common, shift
+    scaled, targets = common * scores, smooth(targets, n_smooth)
+    centre = np.log(balance).mean() - np.log(balance)
     total = float(weights.sum())
 
     def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
-        logits = x[0] * scaled + x[1:]
-        losses = -np.einsum("nc,nc->n", targets, log_softmax(logits, axis=1))
+        grown = np.exp(x[0]) * scaled
+        logits = grown + x[1:]
         error = weights[:, None] * (softmax(logits, axis=1) - targets)
         away = x[1:] - centre
-        value = float(weights @ losses) + 0.5 * OFFSET_PRECISION * float(away @ away)
+        value = -float(weights @ np.einsum("nc,nc->n", targets, log_softmax(logits, axis=1)))
+        value += 0.5 * (OFFSET_PRECISION * float(away @ away) + SHRINKAGE * x[0] ** 2)
         gradient = np.append(
-            np.sum(error * scaled), error.sum(axis=0) + OFFSET_PRECISION * away
+            np.sum(error * grown) + SHRINKAGE * x[0],
+            error.sum(axis=0) + OFFSET_PRECISION * away,
         )
         return value / total, gradient / total
 
-    bounds = [(0.0, None)] + [(None, None)] * centre.size
-    start = np.append(1.0, centre)
-    options = {"maxiter": 500, "ftol": 1e-14, "gtol": 1e-9}
-    x = minimize(objective, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
-    return float(x[0]) / reach, x[1:] - x[1:].mean()
+    bounds = [(-4.0, 4.0)] + [(None, None)] * centre.size
+    x = minimize(objective, np.append(0.0, shift), jac=True, bounds=bounds, **FINELY).x
+    return common * float(np.exp(x[0])), x[1:] - x[1:].mean()
