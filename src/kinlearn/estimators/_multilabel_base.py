@@ -191,9 +191,7 @@ class MultiLabelClassifier(KernelClassifier):
         """Factors of the classes of each learnt label, where any label leans by them."""
         return data.balance if any(np.ptp(own) > 0 for own in data.balance) else None
 
-    def _calibrate_labels(
-        self, data: LabelTrainingSet, rows: HeldOutLabels, scores: Array
-    ) -> None:
+    def _calibrate_labels(self, data: LabelTrainingSet, rows: HeldOutLabels, scores: Array) -> None:
         """Calibrate held-out scores and set thresholds; keep the scores as they are reported."""
 
         def learn(others: HeldOutLabels) -> LabelCalibration:

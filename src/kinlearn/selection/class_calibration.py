@@ -164,8 +164,7 @@ def fit_common_shift(
     reach = max(float(np.abs(q).max(initial=0.0)) for q in centred)
     reach = max(reach, np.finfo(np.float64).tiny)
     prepared = [
-        (q / reach, smooth(z, n_smooth), w)
-        for q, (_, z, w) in zip(centred, blocks, strict=True)
+        (q / reach, smooth(z, n_smooth), w) for q, (_, z, w) in zip(centred, blocks, strict=True)
     ]
     centres = [np.log(balance).mean() - np.log(balance) for balance in balances]
     edges = np.cumsum([1, *(centre.size for centre in centres)])

@@ -24,8 +24,9 @@ def deal_labels(
 
     The answer (label and class) that fewest rows not yet dealt have is next: of its rows, each goes
     to the fold that lacks most of it, of equal ones to the fold that lacks most rows. Rows with
-    the same answers follow each other, in an order drawn by `seed`. The cost is that of reading
-    the table of labels a few times; rows are not gone through one by one.
+    the same answers follow each other, in an order drawn by `seed`. Neither the order of labels
+    nor what their classes are called matters. The cost is that of reading the table of labels a
+    few times; rows are not gone through one by one.
 
     Parameters
     ----------
@@ -65,14 +66,18 @@ def deal_labels(
     rng = np.random.RandomState(seed)
     drawn = rng.permutation(size.size)[np.argsort(np.argsort(first))]
     answers = _answers(codes, of, size.size)
-    likeness = answers @ rng.standard_normal(answers.shape[1])
+    # random numbers of answers, by the rows that have them, and of rows, by their answers: whole
+    # numbers, whose sums (that may well run over) do not depend on an order
+    name = answers.T @ rng.randint(2**31, size=size.size, dtype=np.int64)[drawn]
+    likeness = answers @ name
     fold = np.full(size.size, -1)
     left = np.asarray(answers.sum(axis=0)).ravel()
     # k times what a fold lacks of each answer, and of rows: whole numbers, so that ties are ties
     lacks, room = np.tile(left, (k, 1)), np.full(k, int(size.sum()))
     by_answer = answers.tocsc()
     while (left > 0).any():
-        rarest = int(np.where(left > 0, left, np.iinfo(left.dtype).max).argmin())
+        fewest = np.flatnonzero(left == left[left > 0].min())
+        rarest = int(fewest[name[fewest].argmin()])
         column = slice(by_answer.indptr[rarest], by_answer.indptr[rarest + 1])
         rows, counts = by_answer.indices[column], by_answer.data[column]
         open_ = fold[rows] < 0
@@ -96,11 +101,9 @@ def _answers(codes: NDArray[np.intp], of: NDArray[np.intp], n_groups: int) -> sp
     starts = np.concatenate([[0], np.cumsum(sizes)])
     row, label = np.nonzero(codes >= 0)
     column = starts[label] + codes[row, label]
-    counts = sp.coo_matrix(
+    return sp.coo_matrix(
         (np.ones(row.size, dtype=np.int64), (of[row], column)), shape=(n_groups, starts[-1])
     ).tocsr()
-    counts.sort_indices()  # equal answers then have the same likeness, bit for bit
-    return counts
 
 
 def _by_fold(answers: sp.csr_matrix, fold: NDArray[np.intp], k: int) -> Counts:

@@ -76,9 +76,7 @@ class LabelMixture:
 def uncalibrated(layout: ScoreLayout, n_columns: int) -> LabelCalibration:
     """Nothing is done to scores that a rule of rounding turns into probabilities."""
     nothing = np.full(layout.n_labels, np.nan)
-    return LabelCalibration(
-        layout, float("nan"), nothing, None, np.zeros(n_columns), np.empty(0)
-    )
+    return LabelCalibration(layout, float("nan"), nothing, None, np.zeros(n_columns), np.empty(0))
 
 
 def calibrate_labels(

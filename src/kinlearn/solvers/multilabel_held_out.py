@@ -55,9 +55,7 @@ class LeaveOneOut:
     --------
     >>> import numpy as np
     >>> from kinlearn.solvers.label_similarity import label_spectrum
-    >>> from kinlearn.solvers.copies import without_block, without_one_copy
-from kinlearn.solvers.splits import Block, Splits
-from kinlearn.solvers.sylvester import feature_spectrum
+    >>> from kinlearn.solvers.sylvester import feature_spectrum
     >>> K = np.array([[1.0, 0.5, 0.1], [0.5, 1.0, 0.2], [0.1, 0.2, 1.0]])
     >>> Z = np.array([[1.0], [1.0], [-1.0]])
     >>> loo = LeaveOneOut(
