@@ -56,7 +56,7 @@ def held_out_by_refitting(K, Z, reg, blocks, weights=None, ridge_of=None):
 def naive_label_scores(
     X, Y, query, sigma, reg, sharing, W, weights=None, factors=(1.0, 1.0), centers=None
 ):
-    """Scores (queries, T, 2) of 0 and 1: every pair observed in Y a row of least squares of its own.
+    """Scores (queries, T, 2) of 0 and 1: every observed pair is a row of its own in least squares.
 
     Centres are the distinct rows unless given; `weights` are of rows, `factors` of the answers 0
     and 1.

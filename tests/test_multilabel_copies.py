@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from naive import naive_label_scores
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
@@ -12,6 +11,7 @@ from kinlearn.estimators._label_design import LabelDesign
 from kinlearn.estimators._label_table import read_labels
 from kinlearn.estimators._label_training_set import make_label_training_set
 from kinlearn.kernels import KernelMap, resolve_kernel
+from naive import naive_label_scores
 
 T, SIGMA = 3, 1.5
 GRID = {"sigmas": [SIGMA], "regs": [1e-3, 1e-1], "sharings": [0.0, 0.8]}

@@ -34,7 +34,7 @@ def quiet_search(**params):
 
 
 def held_out(model):
-    """Scores of the mix of all rows, without scales and offsets; the reported ones leave folds out."""
+    """Held-out scores of the model's own mix of points, before scales and offsets."""
     scores = np.full((60, model.cv_scores_.shape[2]), np.nan)
     scores[model.cv_rows_] = np.tensordot(model.weights_, model.cv_scores_, 1)
     return scores

@@ -101,7 +101,7 @@ class LabelTrainingSet:
 
     @cached_property
     def unit_factors(self) -> Array:
-        """What ``class_weight`` makes of the weight of a unit in a label, 0 if unobserved, (U, A)."""
+        """Factors of ``class_weight`` for the units in each label, 0 if unobserved, (U, A)."""
         codes = self.unit_codes
         columns = [
             np.where(column >= 0, factors[column], 0.0)
@@ -240,7 +240,7 @@ def make_label_training_set(
         )
     _warn_of_constants(table, varies, totals > 0)
     active = np.flatnonzero(varies)
-    balance = [_balance(table, t, class_weight, plain) for t in active]
+    balance = [_balance(table, int(t), class_weight, plain) for t in active]
     # kinds tell copies apart by the labels that are learnt; the others have one answer
     kinds = np.unique(table.codes[:, active], axis=0, return_inverse=True)[1].ravel()
     sizes = [len(table.classes[t]) for t in active]

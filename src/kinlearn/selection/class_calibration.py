@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -186,7 +187,7 @@ def fit_common_shift(
     start = np.concatenate([[1.0], *centres])
     bounds = [(0.0, None)] + [(None, None)] * (start.size - 1)
     x = minimize(objective, start, jac=True, bounds=bounds, **FINELY).x
-    shifts = [x[a:b] - x[a:b].mean() for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    shifts = [x[a:b] - x[a:b].mean() for a, b in pairwise(edges)]
     return float(x[0]) / reach, shifts
 
 

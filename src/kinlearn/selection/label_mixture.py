@@ -1,4 +1,4 @@
-"""What is learnt from held-out scores of labels: weights of points, and the calibration of a mix."""
+"""What is learnt from held-out scores of labels: weights of points, calibration of their mix."""
 
 from __future__ import annotations
 

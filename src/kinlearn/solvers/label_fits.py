@@ -50,7 +50,7 @@ class LabelCopies(NamedTuple):
         """The share of each unit that stays when a block leaves, shape (U,)."""
         gone = np.isin(self.row, block.removed)
         if block.leaving is None:
-            return 1.0 - gone
+            return (~gone).astype(np.float64)
         leaves = np.bincount(self.row, weights=self.mass)[block.removed] * block.leaving.share
         stays = 1.0 - np.asarray(block.leaving.copies.T @ leaves) / self.mass
         stays[np.isin(self.row, block.removed[block.leaving.whole])] = 0.0

@@ -83,8 +83,9 @@ def indicator_problems(
     labels = np.arange(n_labels)
     copies = None if units is None else 2.0 * units - 1.0
     ones = None if units is None else np.ones((len(units), n_labels))
-    tied = {"pair_weights": pair_weights, "labels": labels}
-    difference = LabelProblem(2.0 * Z - 1.0, labels, values, vectors, **tied, units=copies)
+    difference = LabelProblem(
+        2.0 * Z - 1.0, labels, values, vectors, pair_weights, labels=labels, units=copies
+    )
     if pair_weights is None:
         column = np.array([n_labels])
         one = None if ones is None else ones[:, :1]
@@ -96,7 +97,13 @@ def indicator_problems(
     if isinstance(similarity, str) and similarity == "signed":
         values, vectors = np.zeros(n_labels), np.eye(n_labels)
     total = LabelProblem(
-        np.ones((n, n_labels)), n_labels + labels, values, vectors, **tied, units=ones
+        np.ones((n, n_labels)),
+        n_labels + labels,
+        values,
+        vectors,
+        pair_weights,
+        labels=labels,
+        units=ones,
     )
     return [difference, total], [W]
 
