@@ -5,6 +5,8 @@ Scores ``q_y(x)`` estimate class probabilities but may leave [0, 1] and need not
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
@@ -37,29 +39,59 @@ def normalised(scores: np.ndarray, fallback: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(ratio).all(axis=1, keepdims=True), ratio, fallback)
 
 
-def calibrated(
-    scores: np.ndarray, beta: float | np.ndarray, shift: np.ndarray | float = 0.0
-) -> np.ndarray:
-    """``softmax(beta · q + shift)``; beta may be a column, one for each row."""
-    return softmax(beta * scores + shift, axis=1)
+@dataclass(frozen=True)
+class Link:
+    """The calibrated rule: ``p_y ∝ exp(β q_y + s_y) · max(q_y, ε)^γ``.
+
+    With γ = 0 it is ``softmax(β·q)``, which suits scores of rows never seen before. β = 0 and γ = 1
+    is rounding, which suits rows seen many times: their scores are frequencies of the classes. The
+    class of the largest score is that of the largest probability for all β, γ ≥ 0 where s = 0.
+
+    Attributes
+    ----------
+    beta, gamma : float or column of such, one for each row
+        β and γ.
+    floor : float
+        ε.
+    shift : ndarray or float
+        s, which undoes the leaning of scores fitted with a class weight.
+    """
+
+    beta: float | np.ndarray
+    gamma: float | np.ndarray = 0.0
+    floor: float | np.ndarray = 1.0
+    shift: np.ndarray | float = 0.0
+
+    def __call__(self, scores: np.ndarray) -> np.ndarray:
+        """Return probabilities, (n, c)."""
+        logits = self.beta * scores + self.shift
+        if np.any(self.gamma):
+            logits = logits + self.gamma * np.log(np.maximum(scores, self.floor))
+        return softmax(logits, axis=1)
+
+
+def calibrated(scores: np.ndarray, beta: float) -> np.ndarray:
+    """``softmax(beta · q)``."""
+    return Link(beta)(scores)
 
 
 def posterior(
     scores: np.ndarray,
     rule: str,
-    beta: float = float("nan"),
+    link: Link | float = float("nan"),
     fallback: np.ndarray | None = None,
-    shift: np.ndarray | float = 0.0,
 ) -> np.ndarray:
     """Apply a rule to the scores of the parameters in use.
 
     ``"rounded_parameters"`` (the original LSPC, Eq. 4) rounds parameters before there are scores,
-    so that here it only normalises. A calibration that could not be had (`beta` is NaN) rounds.
+    so that here it only normalises. A calibration that could not be had (its beta is NaN) rounds.
+    `link` may be given as its beta alone.
     """
     if fallback is None:
         fallback = np.full(scores.shape[1], 1.0 / scores.shape[1])
-    if rule == "calibrated" and not np.isnan(beta):
-        return calibrated(scores, beta, shift)
+    link = link if isinstance(link, Link) else Link(link)
+    if rule == "calibrated" and not np.isnan(link.beta).any():
+        return link(scores)
     if rule == "raw":
         return normalised(scores, fallback)
     return rounded(scores, fallback)

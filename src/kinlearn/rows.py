@@ -49,6 +49,17 @@ class DistinctRows:
         )
         return np.asarray(matrix @ values)
 
+    def without(self, passed: np.ndarray) -> tuple[DistinctRows, np.ndarray]:
+        """Return the distinct rows of all others but some passed rows, and which ones they are."""
+        member = self.member.copy()
+        member[passed] = -1
+        left = np.flatnonzero(member >= 0)
+        kept, first = np.unique(member[left], return_index=True)
+        place = np.full(self.n_distinct + 1, -1)  # the last one is for rows without weight
+        place[kept] = np.arange(kept.size)
+        canonical = place[self.canonical]
+        return DistinctRows(left[first], place[member], canonical[canonical >= 0]), kept
+
 
 def find_distinct_rows(
     X: Rows, weights: np.ndarray | None = None, task: np.ndarray | None = None

@@ -25,16 +25,16 @@ from kinlearn.estimators._designs import (
     Design,
     FixedDesign,
     FullDesign,
-    WeightedDesign,
+    square_design,
 )
 from kinlearn.estimators._training_set import TrainingSet, make_training_set
 from kinlearn.familiarity import familiarity, reference_support, support
 from kinlearn.kernels import Kernel, KernelMap, median_width, resolve_kernel
 from kinlearn.kernels.measures import Rows
-from kinlearn.posterior import calibrated, posterior
+from kinlearn.posterior import Link, posterior
 from kinlearn.rows import DistinctRows, find_distinct_rows
 from kinlearn.selection.folds import Validation
-from kinlearn.selection.mixture import Calibration, calibrate
+from kinlearn.selection.mixture import Calibration, calibrate, link_of
 from kinlearn.selection.reporting import reported_scores
 from kinlearn.selection.scoring import HeldOutRows
 
@@ -128,12 +128,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             if positions is None:
                 refuse_given_centers()
             return ClasswiseFixedDesign(features, X, Z, weights, Z[positions])
-        parted = classwise or weights is not None
-        warn_if_large(data.n_rows, n_decompositions, parted)
-        if parted:
-            filled = np.ones(data.n_rows) if weights is None else weights
-            return WeightedDesign(features, X, Z, filled, classwise)
-        return FullDesign(features, X, Z, keep=n_decompositions > 1)
+        warn_if_large(data.n_rows, n_decompositions, classwise or weights is not None)
+        measure = features.square_measure(X)
+        return square_design(features, measure, Z, weights, classwise, keep=n_decompositions > 1)
 
     def _iterative_design(
         self, data: TrainingSet, features: KernelMap, positions: np.ndarray | None
@@ -234,28 +231,37 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
 
     def _calibrate(self, data: TrainingSet, rows: HeldOutRows, scores: np.ndarray) -> None:
         """Fit beta on held-out scores, and keep them as they are reported."""
-        found = calibrate(scores, rows, self._balance(data), by_class=False)
-        self._keep_calibration(found)
+
+        def learn(others: HeldOutRows) -> Calibration:
+            return calibrate(scores, others, self._balance(data))
+
+        self._keep_link(learn(rows).link)
         self._keep_reported(
-            reported_scores(
-                rows,
-                learn=lambda others: calibrate(
-                    scores, others, self._balance(data), by_class=False
-                ),
-                score=lambda _: scores,
-                beta=lambda learnt: np.append(learnt.beta, learnt.shift),
-            )
+            reported_scores(rows, learn, score=lambda _: scores, numbers=Calibration.numbers)
         )
 
-    def _keep_calibration(self, found: Calibration) -> None:
-        self.beta_ = found.beta
-        self.__dict__.pop("prior_shift_", None)
+    def _keep_link(self, link: Link) -> None:
+        """Keep how scores become probabilities."""
+        self.beta_ = float(link.beta)
+        for name in ("gamma_", "score_floor_", "prior_shift_"):
+            self.__dict__.pop(name, None)
+        if link.gamma:
+            self.gamma_, self.score_floor_ = link.gamma, link.floor
         if self.class_weight is not None:
-            self.prior_shift_ = found.shift
+            self.prior_shift_ = np.broadcast_to(link.shift, self.classes_.shape).copy()
+
+    @property
+    def _link(self) -> Link:
+        return Link(
+            self.beta_,
+            getattr(self, "gamma_", 0.0),
+            getattr(self, "score_floor_", 1.0),
+            getattr(self, "prior_shift_", 0.0),
+        )
 
     def _keep_reported(self, reported: tuple[np.ndarray, np.ndarray]) -> None:
-        """Keep held-out scores of the passed rows with the calibration each of them has."""
-        self.held_out_scores_, self.held_out_calibration_ = reported
+        """Keep held-out scores of the passed rows, with the link that each of them has."""
+        self.held_out_scores_, self.held_out_links_ = reported
 
     def _keep(self, sigmas: np.ndarray, coefs: np.ndarray) -> None:
         """Keep the model: widths in use and a coefficient matrix for each."""
@@ -310,8 +316,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
 
     def _posterior(self, scores: np.ndarray) -> np.ndarray:
         fallback = self.prior_ if self.fallback == "prior" else None
-        shift = getattr(self, "prior_shift_", 0.0)
-        return posterior(scores, self.posterior, self.beta_, fallback, shift)
+        return posterior(scores, self.posterior, self._link, fallback)
 
     def held_out_proba(self) -> np.ndarray:
         """Return the probabilities of the training rows from scores that have not seen them.
@@ -335,9 +340,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         return proba
 
     def _held_out_posterior(self) -> np.ndarray:
-        """Every row by the calibration that was learnt without it."""
-        beta, shift = self.held_out_calibration_[:, :1], self.held_out_calibration_[:, 1:]
-        return calibrated(self.held_out_scores_, beta, shift)
+        """Every row by the link that was learnt without it."""
+        return link_of(self.held_out_links_)(self.held_out_scores_)
 
     def familiarity(self, X: Any) -> np.ndarray:
         """Return how well training rows support each row, as a quantile of their own support.

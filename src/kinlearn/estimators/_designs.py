@@ -51,6 +51,10 @@ class Design:
         """Return a mix of solutions over regs for a width that is not decomposed."""
         return self.spectrum(sigma).coefficients(regs, mix)
 
+    def part(self, kept: np.ndarray, Z: np.ndarray, weights: np.ndarray | None) -> Design | None:
+        """Return the same problem on some of the distinct rows; None where that is costly."""
+        return None
+
     def least_single_reg(self) -> float:
         """Return the smallest reg that single precision resolves well enough to select by."""
         return float("inf")
@@ -65,13 +69,20 @@ class Design:
 
 
 class FullDesign(Design):
-    """Every row a centre, equal weights: a symmetric kernel matrix."""
+    """Every row a centre, equal weights: a symmetric kernel matrix from measures of all pairs."""
 
-    def __init__(self, features: KernelMap, X: Rows, Z: np.ndarray, keep: bool = False) -> None:
+    def __init__(
+        self, features: KernelMap, measure: np.ndarray, Z: np.ndarray, keep: bool = False
+    ) -> None:
         self.features, self.Z = features, Z
-        self.measure: np.ndarray | None = features.square_measure(X)
+        self.measure: np.ndarray | None = measure
         self.keep = keep
         self._single: np.ndarray | None = None
+
+    def part(self, kept: np.ndarray, Z: np.ndarray, weights: np.ndarray | None) -> Design | None:
+        if self.measure is None:
+            return None
+        return square_design(self.features, self.measure[np.ix_(kept, kept)], Z, weights)
 
     def gram(self, sigma: float) -> np.ndarray:
         """Return the kernel matrix; without `keep` it takes the place of the measure."""
@@ -122,16 +133,25 @@ class WeightedDesign(Design):
     """Every row a centre, or each class with its own rows only, with weights."""
 
     def __init__(
-        self, features: KernelMap, X: Rows, Z: np.ndarray, weights: np.ndarray, classwise: bool
+        self,
+        features: KernelMap,
+        measure: np.ndarray,
+        Z: np.ndarray,
+        weights: np.ndarray,
+        classwise: bool,
     ) -> None:
         self.features, self.Z, self.weights, self.classwise = features, Z, weights, classwise
-        self.measure = features.square_measure(X)
+        self.measure = measure
 
         # merging a few duplicates leaves all weights equal but those few
         values, counts = np.unique(weights, return_counts=True)
         self.common = float(values[counts.argmax()])
         self.odd = np.flatnonzero(weights != self.common)
         self.few = not classwise and self.odd.size <= FEW_WEIGHTS * weights.size
+
+    def part(self, kept: np.ndarray, Z: np.ndarray, weights: np.ndarray | None) -> Design | None:
+        measure = self.measure[np.ix_(kept, kept)]
+        return square_design(self.features, measure, Z, weights, self.classwise)
 
     def _parts(self, sigma: float) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Yield (columns of the targets, centres used, features of those centres)."""
@@ -182,6 +202,21 @@ class WeightedDesign(Design):
         # what is single here is the number of digits: squared eigenvalues carry an error of about
         # 1e-16 of the largest, which is at most n²
         return 1e-11 * n if self.features.kernel.unit_diagonal else float("inf")
+
+
+def square_design(
+    features: KernelMap,
+    measure: np.ndarray,
+    Z: np.ndarray,
+    weights: np.ndarray | None,
+    classwise: bool = False,
+    keep: bool = True,
+) -> FullDesign | WeightedDesign:
+    """Return the design of rows that all are centres, from their measures to each other."""
+    if not classwise and weights is None:
+        return FullDesign(features, measure, Z, keep)
+    filled = np.ones(Z.shape[0]) if weights is None else weights
+    return WeightedDesign(features, measure, Z, filled, classwise)
 
 
 class PartedSpectrum:

@@ -110,6 +110,19 @@ class LabelTrainingSet:
         return np.column_stack(columns)
 
     @property
+    def repeated(self) -> float:
+        """Share of the copies that have another one of their class, the mean over labels."""
+        units, shares = self.units, []
+        for column in self.unit_codes.T:
+            seen = column >= 0
+            answer = units.row[seen] * (column.max() + 1) + column[seen]
+            _, of = np.unique(answer, return_inverse=True)
+            mass = np.bincount(of.ravel(), weights=units.mass[seen])[of.ravel()]
+            alike = units.mass[seen] @ (mass > 1.5 * units.one[seen])
+            shares.append(alike / units.mass[seen].sum())
+        return float(np.mean(shares))
+
+    @property
     def complete(self) -> bool:
         """Whether all labels have the same row weights, so that the Sylvester equation holds.
 

@@ -12,12 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 from kinlearn.estimators._base import KernelClassifier
 from kinlearn.estimators._checks import check_choice, check_positive
 from kinlearn.estimators._training_set import TrainingSet
-from kinlearn.selection.scoring import HeldOutRows, resolve_scoring
-from kinlearn.solvers.logistic_newton import LogisticSolution
-from kinlearn.solvers.logistic_path import SOLVERS, Stopping
 from kinlearn.selection.folds import Validation
 from kinlearn.selection.reporting import reported_scores
+from kinlearn.selection.scoring import HeldOutRows, resolve_scoring
 from kinlearn.selection.search import GridSearch
+from kinlearn.solvers.logistic_newton import LogisticSolution
+from kinlearn.solvers.logistic_path import SOLVERS, Stopping
 
 # Averages of log-odds are log-odds; least squares of 0 and 1 on log-odds would not be.
 RULES = ("best", "within_se")
@@ -101,7 +101,7 @@ class TunedLogistic(LogisticClassifier):
             return judged.combined(self.combine)
 
         self.weights_ = learn(search.rows)
-        neutral = np.append(1.0, np.zeros(search.scores.shape[2]))
+        neutral = np.concatenate([[1.0, 0.0, 1.0], np.zeros(search.scores.shape[2])])
         self._keep_reported(
             reported_scores(search.rows, learn, search.mixed_scores, lambda _: neutral)
         )

@@ -23,7 +23,7 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Fold:
-    """Rows trained on, with the copies of them that are left; rows tested; centres that are left."""
+    """Rows trained on with the copies that are left, rows tested, and the centres that are left."""
 
     train: Index
     targets: Array
@@ -183,9 +183,7 @@ class MultiDesign:
         scores = np.empty((len(sharings), len(regs), len(fold.test), self.n_classes))
         norms = np.empty((len(sharings), len(regs)))
         for i, sharing in enumerate(sharings):
-            path = self.path(
-                gram, fold.train, fold.targets, fold.weights, float(sharing), stopping
-            )
+            path = self.path(gram, fold.train, fold.targets, fold.weights, float(sharing), stopping)
             for k, reg in enumerate(regs):
                 found = path.solve(float(reg))
                 scores[i, k] = path.scores(cross, task, found.coef)

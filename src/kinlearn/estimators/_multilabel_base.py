@@ -24,9 +24,14 @@ from kinlearn.estimators._label_table import LabelTable, is_single_column, read_
 from kinlearn.estimators._label_training_set import LabelTrainingSet, make_label_training_set
 from kinlearn.estimators._training_set import encode_classes
 from kinlearn.kernels import Kernel, KernelMap
-from kinlearn.posterior import calibrated, posterior
+from kinlearn.posterior import Link, posterior
 from kinlearn.selection.folds import Validation
-from kinlearn.selection.label_mixture import LabelCalibration, calibrate_labels, uncalibrated
+from kinlearn.selection.label_mixture import (
+    LabelCalibration,
+    calibrate_labels,
+    label_links_of,
+    uncalibrated,
+)
 from kinlearn.selection.label_scoring import HeldOutLabels, ScoreLayout, best_f1_threshold
 from kinlearn.selection.reporting import reported_scores
 
@@ -171,6 +176,7 @@ class MultiLabelClassifier(KernelClassifier):
             targets=np.split(data.unit_targets[unit], edges, axis=1),
             weights=weights,
             n_smooth=validation.n_copies,
+            repeated=data.repeated,
             fit_targets=fit_targets,
             fit_weights=fit_weights,
             pair_weights=pair_weights,
@@ -197,24 +203,27 @@ class MultiLabelClassifier(KernelClassifier):
         def learn(others: HeldOutLabels) -> LabelCalibration:
             if self.posterior != "calibrated":
                 return uncalibrated(others.layout, scores.shape[1])
-            return calibrate_labels(scores, others, self._label_balance(data), by_class=False)
+            return calibrate_labels(scores, others, self._label_balance(data))
 
-        self._keep_label_calibration(learn(rows))
+        found = learn(rows)
+        self._keep_label_links(found.common, found.links)
         self._set_thresholds(rows, scores)
         self._keep_reported(
-            reported_scores(
-                rows,
-                learn,
-                score=lambda _: scores,
-                beta=lambda learnt: learnt.posterior,
-            )
+            reported_scores(rows, learn, score=lambda _: scores, numbers=LabelCalibration.numbers)
         )
 
-    def _keep_label_calibration(self, found: LabelCalibration) -> None:
-        self.beta_ = found.beta
-        self.betas_[self.learnt_] = found.betas
-        if found.shift.size:
-            self.prior_shift_ = found.shift
+    def _keep_label_links(self, common: Link, links: list[Link]) -> None:
+        """Keep how scores become probabilities, for all labels together and label by label."""
+        self._keep_link(common)
+        for name in ("gammas_", "prior_shift_"):
+            self.__dict__.pop(name, None)
+        self.betas_ = np.full(self.learnt_.size, np.nan)
+        self.betas_[self.learnt_] = [link.beta for link in links]
+        if common.gamma:
+            self.gammas_ = np.full(self.learnt_.size, np.nan)
+            self.gammas_[self.learnt_] = [link.gamma for link in links]
+        if any(np.any(link.shift) for link in links):
+            self.prior_shift_ = np.concatenate([np.atleast_1d(link.shift) for link in links])
 
     def _set_thresholds(self, rows: HeldOutLabels, scores: Array) -> None:
         """Set the thresholds of indicators by held-out scores of all rows, where asked for."""
@@ -231,7 +240,8 @@ class MultiLabelClassifier(KernelClassifier):
     def _start_fit(self, data: LabelTrainingSet) -> None:
         self.beta_ = float("nan")
         self.betas_ = np.full(data.table.n_labels, np.nan)
-        self.__dict__.pop("prior_shift_", None)
+        for name in ("gamma_", "gammas_", "score_floor_", "prior_shift_"):
+            self.__dict__.pop(name, None)
         if self.indicator_:
             level = 0.5 if isinstance(self.threshold, str) else float(self.threshold)
             self.thresholds_ = np.full(data.table.n_labels, level)
@@ -275,20 +285,26 @@ class MultiLabelClassifier(KernelClassifier):
     def _label_probabilities(self, layout: ScoreLayout, scores: Array) -> list[Array]:
         """Probabilities of every learnt label's classes."""
         return [
-            posterior(q, self.posterior, float(beta), fallback, shift)
-            for q, beta, fallback, shift in zip(
-                layout.by_label(scores),
-                self.betas_[self.learnt_],
-                self._fallbacks(),
-                self._shifts(layout),
-                strict=True,
+            posterior(q, self.posterior, link, fallback)
+            for q, link, fallback in zip(
+                layout.by_label(scores), self._label_links(layout), self._fallbacks(), strict=True
             )
         ]
 
-    def _shifts(self, layout: ScoreLayout) -> list[Array]:
-        """What brings the log-odds of each learnt label's classes back from a class weight."""
-        shift = getattr(self, "prior_shift_", np.zeros(sum(layout.sizes)))
-        return np.split(shift, np.cumsum(layout.sizes)[:-1])
+    def _label_links(self, layout: ScoreLayout) -> list[Link]:
+        """How the scores of each learnt label become probabilities."""
+        common = self._link
+        gammas = getattr(self, "gammas_", np.full(self.learnt_.size, common.gamma))
+        shift = np.broadcast_to(common.shift, sum(layout.sizes))
+        return [
+            Link(float(beta), float(gamma), common.floor, own)
+            for beta, gamma, own in zip(
+                self.betas_[self.learnt_],
+                gammas[self.learnt_],
+                np.split(shift, np.cumsum(layout.sizes)[:-1]),
+                strict=True,
+            )
+        ]
 
     def _per_label(self, learnt: list[Array], n_rows: int) -> list[Array]:
         """Answers for all labels: those learnt, and the prior of the others."""
@@ -354,20 +370,11 @@ class MultiLabelClassifier(KernelClassifier):
         return super().held_out_proba()
 
     def _held_out_posterior(self) -> Any:
-        """Every row by the betas, and shifts, that were learnt without it."""
         scores, layout = self.held_out_scores_, self._fitted_layout()
-        n_labels = layout.n_labels
-        betas, shifts = np.split(self.held_out_calibration_, [n_labels], axis=1)
+        links = label_links_of(self.held_out_links_, layout)
         by_label = layout.by_label(scores)
-        if shifts.shape[1] == 0:
-            shifts = np.zeros((len(scores), sum(layout.sizes)))
-        moved = np.split(shifts, np.cumsum(layout.sizes)[:-1], axis=1)
         return self._answers(
-            [
-                calibrated(q, betas[:, [t]], shift)
-                for t, (q, shift) in enumerate(zip(by_label, moved, strict=True))
-            ],
-            len(scores),
+            [link(q) for link, q in zip(links, by_label, strict=True)], len(scores)
         )
 
     def _posterior(self, scores: Array) -> Any:

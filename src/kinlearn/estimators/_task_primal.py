@@ -108,9 +108,7 @@ class PrimalTasks:
             max_rows = min(max_rows, GENERAL_HELD_OUT_ROWS)
         return data.validation("loo", max_rows=max_rows, seed=seed)
 
-    def leave_one_out(
-        self, sigma: float, sharing: float, reg: float, held: HeldOutCopies
-    ) -> Array:
+    def leave_one_out(self, sigma: float, sharing: float, reg: float, held: HeldOutCopies) -> Array:
         """Leave-one-out scores of some copies of rows, centres kept, shape (entries, c)."""
         system = self.system(sigma, sharing, reg, held.kept_share)
         task = self.task[held.rows]

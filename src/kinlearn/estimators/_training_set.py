@@ -72,13 +72,16 @@ class TrainingSet:
         max_rows: int | None = None,
         seed: int = 0,
     ) -> Validation:
-        """Return what `cv` and `groups` hold out; folds are spread over classes, and tasks if given.
+        """Return what `cv` and `groups` hold out; folds are spread over classes (and tasks).
 
         Where every group is one row as passed, each row leaves with all its weight.
         """
         units = self.units
         if cv == "loo" and groups is not None and np.unique(groups).size == groups.size:
-            groups, units = None, find_units(self.rows, self.labels, self.row_weights, counted=False)
+            groups, units = (
+                None,
+                find_units(self.rows, self.labels, self.row_weights, counted=False),
+            )
         strata = self.labels
         if task is not None:
             strata = self.labels * (int(task.max()) + 1) + task
@@ -93,6 +96,14 @@ class TrainingSet:
             max_rows=max_rows,
             seed=seed,
         )
+
+    def without(self, passed: np.ndarray) -> tuple[TrainingSet, np.ndarray]:
+        """Return the same without some rows as passed, and which distinct rows are left."""
+        rows, kept = self.rows.without(passed)
+        part = _assemble(
+            self.X[kept], self.classes, self.labels, rows, self.row_weights, self.balance
+        )
+        return part, kept
 
     @property
     def prior(self) -> np.ndarray:
@@ -142,20 +153,34 @@ def make_training_set(
             )
             raise ValueError(f"{estimator_name} needs at least two classes, but {what}.")
     rows = find_distinct_rows(X, weights, task)
-    plain = np.ones(labels.size) if weights is None else weights
-    targets, totals = _merge(rows, labels, plain, classes.size)
-    fit_targets, fit_totals, balance = targets, totals, np.ones(classes.size)
+    balance = np.ones(classes.size)
     if class_weight is not None:
+        plain = np.ones(labels.size) if weights is None else weights
         balance = class_balance(class_weight, classes, labels, plain)
-        fit_targets, fit_totals = _merge(rows, labels, plain * balance[labels], classes.size)
-        if not (fit_totals > 0).all():
+        if not (balance[labels] > 0).all():
             raise ValueError(
                 f"class_weight={class_weight!r} gives some training rows no weight: "
                 "use positive weights, or leave those rows out."
             )
     distinct = X if rows.n_distinct == X.shape[0] else X[rows.first]
+    return _assemble(distinct, classes, labels, rows, weights, balance)
+
+
+def _assemble(
+    X: Rows,
+    classes: np.ndarray,
+    labels: np.ndarray,
+    rows: DistinctRows,
+    weights: np.ndarray | None,
+    balance: np.ndarray,
+) -> TrainingSet:
+    plain = np.ones(labels.size) if weights is None else weights
+    targets, totals = _merge(rows, labels, plain, classes.size)
+    fit_targets, fit_totals = targets, totals
+    if (balance != 1.0).any():
+        fit_targets, fit_totals = _merge(rows, labels, plain * balance[labels], classes.size)
     return TrainingSet(
-        X=distinct,
+        X=X,
         classes=classes,
         labels=labels,
         rows=rows,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,7 @@ from kinlearn.estimators._training_set import TrainingSet
 from kinlearn.kernels import Kernel
 from kinlearn.selection.grids import SHARINGS, default_regs, default_sigmas
 from kinlearn.selection.mixture import Mixture, learn_mixture
-from kinlearn.selection.reporting import reported_scores
-from kinlearn.selection.scoring import HeldOutRows
+from kinlearn.selection.reporting import reported_scores, with_own_share
 from kinlearn.selection.search import GridSearch, Point
 
 
@@ -44,30 +45,41 @@ class GridTuned(KernelClassifier):
         self.sigma_, self.reg_ = best["sigma"], best["reg"]
         self.scoring_ = scoring
 
-
     def _keep_mixture(
-        self, search: GridSearch, data: TrainingSet, class_scales: bool
+        self,
+        search: GridSearch,
+        data: TrainingSet,
+        class_scales: bool,
+        search_without: Callable[[np.ndarray], GridSearch] | None = None,
     ) -> Mixture:
         """Combine the points and calibrate; keep it, and the held-out scores as reported.
 
         With `class_scales` a stack is refined and has a scale and an offset for each class.
+        `search_without` repeats the search without some passed rows, where that is affordable.
         """
-        stacked = class_scales and self.combine == "stack" and self.posterior == "calibrated"
-        by_class = stacked and self.class_weight is None
+        scales = class_scales and self.posterior == "calibrated"
 
-        def learn(rows: HeldOutRows) -> Mixture:
-            judged = search if rows is search.rows else search.on(rows)
-            return learn_mixture(judged, self.combine, self._balance(data), by_class, stacked)
+        def learn_from(judged: GridSearch) -> Mixture:
+            return learn_mixture(judged, self.combine, self._balance(data), scales)
 
-        found = learn(search.rows)
+        def learn_without(passed: np.ndarray) -> Mixture:
+            assert search_without is not None
+            found = learn_from(search_without(passed))
+            mixed = search.mixed_scores(found.weights)
+            if scales and self.combine == "stack":
+                mixed = with_own_share(mixed, search.rows)
+            return replace(found, mixed=mixed)
+
+        found = learn_from(search)
         self.weights_ = found.weights
-        self._keep_calibration(found.calibration)
+        self._keep_link(found.calibration.link)
         self._keep_reported(
             reported_scores(
                 search.rows,
-                learn,
+                lambda rows: learn_from(search.on(rows)),
                 score=lambda learnt: learnt.scores,
-                beta=lambda learnt: np.append(learnt.calibration.beta, learnt.calibration.shift),
+                numbers=lambda learnt: learnt.calibration.numbers(),
+                learn_without=None if search_without is None else learn_without,
             )
         )
         return found

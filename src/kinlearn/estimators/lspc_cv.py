@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.estimators._tuned import GridTuned
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.selection import combine as combining
+from kinlearn.selection.reporting import with_shares_of
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.search import GridSearch
 from kinlearn.solvers.splits import Splits
@@ -22,6 +24,8 @@ from kinlearn.threads import blas_for_rows, blas_limited, blas_threads
 PRECISIONS = ("auto", "double", "single")
 # Decompositions kept for the refit, instead of being made again, up to this much memory.
 KEPT_SPECTRA_MB = 1024
+# Up to this many rows the search is repeated for what is reported of held-out rows.
+SEARCHED_AGAIN = 250
 
 
 class LSPCCV(GridTuned):
@@ -225,7 +229,8 @@ class LSPCCV(GridTuned):
         )
         search.run()
         self._keep_search(search, scoring)
-        found = self._keep_mixture(search, data, class_scales=True)
+        again = self._search_again(data, design, search, groups)
+        found = self._keep_mixture(search, data, class_scales=True, search_without=again)
         self.class_scale_, self.intercept_ = found.calibration.scale, found.calibration.offset
         if self.store_cv_scores:
             self.cv_scores_ = search.scores
@@ -238,6 +243,30 @@ class LSPCCV(GridTuned):
             ),
         )
         return self
+
+    def _search_again(
+        self,
+        data: TrainingSet,
+        design: Design,
+        search: GridSearch,
+        groups: np.ndarray | None,
+    ) -> Callable[[np.ndarray], GridSearch] | None:
+        """Return what repeats the search without some passed rows; None where that is costly."""
+        repeatable = isinstance(self.cv, (str, int, np.integer))
+        if data.n_rows > SEARCHED_AGAIN or not repeatable or design.fixed_centers:
+            return None
+
+        def search_without(passed: np.ndarray) -> GridSearch:
+            part, kept = data.without(passed)
+            small = design.part(kept, part.fit_targets, part.fit_weights)
+            assert small is not None
+            validation = part.validation(self.cv, groups, seed=self._seed())
+            widths = Widths(self, small, validation.splits, part)
+            scores = widths.evaluate(search.axes)
+            rows = self._held_out_rows(part, validation)
+            return search.with_scores(scores, with_shares_of(rows, search.rows))
+
+        return search_without
 
     def _scores(self, X: Any) -> np.ndarray:
         return super()._scores(X) + self.intercept_

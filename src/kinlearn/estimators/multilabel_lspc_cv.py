@@ -220,29 +220,23 @@ held_out_scores_, n_iter_, residual_
     def _keep_label_mixture(self, search: LabelGridSearch, data: LabelTrainingSet) -> LabelMixture:
         """Combine the points and calibrate; keep it, and the held-out scores as reported."""
         calibrated, balance = self.posterior == "calibrated", self._label_balance(data)
-        by_class = self.combine == "stack" and balance is None
 
         def learn(rows: HeldOutLabels) -> LabelMixture:
-            return learn_label_mixture(
-                search if rows is search.rows else search.on(rows),
-                self.combine,
-                balance,
-                calibrated=calibrated,
-                by_class=by_class,
-            )
+            judged = search if rows is search.rows else search.on(rows)
+            return learn_label_mixture(judged, self.combine, balance, calibrated)
 
         found = learn(search.rows)
         self.weights_ = found.weights
         self.class_scales_: list[np.ndarray] | None = found.calibration.scales
         self.intercept_ = found.calibration.offset
-        self._keep_label_calibration(found.calibration)
+        self._keep_label_links(found.calibration.common, found.calibration.links)
         self._set_thresholds(search.rows, found.scores)
         self._keep_reported(
             reported_scores(
                 search.rows,
                 learn,
                 score=lambda learnt: learnt.scores,
-                beta=lambda learnt: learnt.calibration.posterior,
+                numbers=lambda learnt: learnt.calibration.numbers(),
             )
         )
         return found

@@ -113,7 +113,7 @@ def add_model(graph: Graph, model: Any, X: Columns, task: str | None = None) -> 
         scores = graph.add("Add", scores, graph.constant(model.intercept_))
     if isinstance(model, MultiLabelClassifier):
         return _add_multilabel(graph, model, scores)
-    proba = add_posterior(graph, scores, model.posterior, model.beta_, _fallback(model))
+    proba = add_posterior(graph, scores, model.posterior, model._link, _fallback(model))
     return [add_labels(graph, scores, model.classes_), proba]
 
 
@@ -236,11 +236,11 @@ def _add_is_familiar(graph: Graph, model: Any, X: str, least: float) -> str:
 
 def _add_multilabel(graph: Graph, model: Any, scores: str) -> list[str]:
     parts = _scores_by_label(graph, model, scores)
-    betas, fallbacks = model.betas_[model.learnt_], model._fallbacks()
+    links, fallbacks = model._label_links(model._fitted_layout()), model._fallbacks()
     learnt = []
-    for (own, size), beta, fallback in zip(parts, betas, fallbacks, strict=True):
+    for (own, size), link, fallback in zip(parts, links, fallbacks, strict=True):
         filled = np.full(size, 1.0 / size) if fallback is None else fallback
-        learnt.append(add_posterior(graph, own, model.posterior, float(beta), filled))
+        learnt.append(add_posterior(graph, own, model.posterior, link, filled))
     zeros = graph.add("Mul", graph.column(scores, 0), graph.constant(0.0))  # shape (n, 1)
     if model.indicator_:
         return _add_indicators(graph, model, [part for part, _ in parts], learnt, zeros)

@@ -43,6 +43,8 @@ class Validation:
         Whether all entries are scored together.
     n_copies : float
         Number of copies of all rows.
+    repeated : float
+        Share of them that have another copy of their class.
     """
 
     splits: Splits
@@ -53,6 +55,7 @@ class Validation:
     fold: np.ndarray
     pooled: bool
     n_copies: float
+    repeated: float
 
     def weights(self, factors: np.ndarray | None = None) -> np.ndarray:
         """Weights of the entries, about one a copy; `factors` are a class weight's, by unit."""
@@ -157,7 +160,17 @@ def _one_out(
     splits = Splits(rows.n_distinct, rows=units.row, leaving=leaving, kept=kept)
     everything, copies = np.arange(units.size), units.counts
     share = _copies_of_passed(units) / copies[units.of]
-    return Validation(splits, everything, copies, units.of, share, reported, True, units.count)
+    return Validation(
+        splits,
+        everything,
+        copies,
+        units.of,
+        share,
+        reported,
+        True,
+        units.count,
+        units.repeated,
+    )
 
 
 def _of_folds(
@@ -200,6 +213,7 @@ def _of_folds(
         reported,
         pooled,
         units.count,
+        units.repeated,
     )
 
 
@@ -245,7 +259,7 @@ def _leaving(
     if not np.isin(removed, rows.member[stays]).any():
         return None
     share_of_unit = np.bincount(units.of[gone], weights=passed[gone], minlength=units.size)
-    share_of_unit /= units.counts
+    share_of_unit = share_of_unit / units.counts
     used = np.flatnonzero(share_of_unit)
     at = np.searchsorted(removed, units.row[used])
     leaves = sp.csr_matrix(

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import label_ranking_average_precision_score
 
-from kinlearn.posterior import fit_common_beta, log_loss_rows, shrunk_beta
+from kinlearn.posterior import Link, fit_common_beta, log_loss_rows
 from kinlearn.selection.folds import Validation
+from kinlearn.selection.label_link import joined, label_links
+from kinlearn.selection.link import MANY_COPIES
 from kinlearn.selection.scoring import weighted_auc
 
 Array: TypeAlias = NDArray[np.float64]
@@ -102,24 +104,28 @@ class LabelTargets:
         Numbers of copies, from ``sample_weight`` alone; 0 where unobserved.
     n_smooth : float
         Number of copies of all training rows.
+    repeated : float
+        Share of them that have another copy of their class, the mean over labels.
     """
 
     layout: ScoreLayout
     targets: list[Array]
     weights: Array
     n_smooth: float
+    repeated: float
 
     def beta(self, scores: Array) -> float:
         """The one beta that calibrates all labels."""
-        return fit_common_beta(_joined(self.blocks(scores)), self.n_smooth)
+        return fit_common_beta(joined(self.blocks(scores)), self.n_smooth)
 
-    def betas(self, scores: Array, common: float) -> Array:
-        """A beta for every label, near the common one."""
-        if self.layout.n_labels == 1:
-            return np.array([common])
-        return np.array(
-            [shrunk_beta(q, z, w, common, self.n_smooth) for q, z, w in self.blocks(scores)]
-        )
+    def links(self, scores: Array, balances: list[Array] | None = None) -> tuple[Link, list[Link]]:
+        """The link of all labels together, and one for every label, near the common one."""
+        return label_links(self.blocks(scores), self.n_smooth, self.repeated, balances)
+
+    @property
+    def many_copies(self) -> bool:
+        """Whether most rows were seen more than once."""
+        return self.repeated >= MANY_COPIES
 
     def blocks(self, scores: Array) -> list[tuple[Array, Array, Array]]:
         """Scores, targets and weights of every label's observed rows."""
@@ -137,7 +143,7 @@ class HeldOutLabels(LabelTargets):
 
     Attributes
     ----------
-    layout, targets, weights, n_smooth
+    layout, targets, weights, n_smooth, repeated
         As in :class:`LabelTargets`.
     fit_targets, fit_weights : ndarrays of shape (R, score columns)
         What least squares fits, with ``class_weight`` too.
@@ -186,13 +192,6 @@ class HeldOutLabels(LabelTargets):
             pair_weights=self.pair_weights * column,
             expand=expand,
         )
-
-
-def _joined(blocks: list[tuple[Array, Array, Array]]) -> list[tuple[Array, Array, Array]]:
-    """Join labels of equally many classes, so that few large blocks are left."""
-    sizes = sorted({q.shape[1] for q, _, _ in blocks})
-    groups = [[block for block in blocks if block[0].shape[1] == size] for size in sizes]
-    return [tuple(np.concatenate(part) for part in zip(*group, strict=True)) for group in groups]  # type: ignore[misc]
 
 
 def resolve_label_scoring(scoring: Any, indicator: bool) -> Any:

@@ -2,8 +2,8 @@
 
 Scores of grid points are held out one row at a time. What is learnt from these (weights of points,
 scales, offsets, beta) has seen all labels, and with few rows it fits their noise. So the rows are
-dealt out to a few folds, and for each fold it is learnt once more without its rows: cheap, since the
-points' scores stay as they are. The model itself uses all rows.
+dealt out to a few folds, and for each fold it is learnt once more without its rows: cheap, since
+the points' scores stay as they are. The model itself uses all rows.
 """
 
 from __future__ import annotations
@@ -60,13 +60,48 @@ def rows_of_others(rows: HeldRows) -> Iterator[tuple[np.ndarray, HeldRows]]:
         yield own, rows.reweighted(factors)
 
 
+def with_shares_of(rows: HeldRows, all_rows: HeldRows) -> HeldRows:
+    """Return some rows with the classes weighing as in all rows."""
+    assert rows.strata is not None
+    assert all_rows.strata is not None
+    own, wanted = (
+        np.bincount(
+            held.strata, weights=held.validation.copies, minlength=all_rows.strata.max() + 1
+        )
+        for held in (rows, all_rows)
+    )
+    ratio = np.divide(wanted, own, out=np.ones_like(wanted), where=own > 0)
+    factors = ratio[rows.strata]
+    copies = rows.validation.copies
+    return rows.reweighted(factors * (copies.sum() / float(copies @ factors)))
+
+
+def with_own_share(scores: np.ndarray, rows: Held) -> np.ndarray:
+    """Return leave-one-out scores as of a model in which the classes keep their shares.
+
+    Without one of its n_y rows a class is rarer by that one, and where features tell nothing, this
+    alone lets every row lean away from its own class: of two classes equally frequent, all are
+    then called wrong. Scores are linear in the targets, so that a class which keeps its weight
+    scores ``n_y/(n_y-1)`` as much, and all of them ``(n-1)/n``.
+    """
+    assert rows.strata is not None
+    n = rows.validation.n_copies
+    totals = np.bincount(rows.strata, weights=rows.validation.copies)
+    totals = totals * (n / totals.sum())
+    gain = np.where(totals > 1.5, totals / np.maximum(totals - 1.0, 0.5), 1.0)
+    out = scores * ((n - 1.0) / n)
+    out[np.arange(len(out)), rows.strata] *= gain[rows.strata]
+    return out
+
+
 def reported_scores(
     rows: HeldRows,
     learn: Callable[[HeldRows], Learnt],
     score: Callable[[Learnt], np.ndarray],
-    beta: Callable[[Learnt], np.ndarray | float],
+    numbers: Callable[[Learnt], np.ndarray],
+    learn_without: Callable[[np.ndarray], Learnt] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return scores and betas of the passed rows, by what was learnt from the other folds.
+    """Return scores and links of the passed rows, by what was learnt from the other folds.
 
     Parameters
     ----------
@@ -76,28 +111,28 @@ def reported_scores(
         Learns from such rows.
     score : callable
         Gives what was learnt applied to all entries, (E, columns).
-    beta : callable
-        Gives its beta, or one for each label.
+    numbers : callable
+        Gives the numbers of its link from scores to probabilities.
+    learn_without : callable, optional
+        Learns from all but some passed rows, of which the points' scores know nothing either. Where
+        rows are few, the scores of the others still tell much about a row that helped to make them.
 
     Returns
     -------
     scores : ndarray of shape (n_passed, columns)
         NaN for rows never held out.
-    betas : ndarray of shape (n_passed,) or (n_passed, labels)
-        The calibration of each row's scores; NaN likewise.
+    links : ndarray of shape (n_passed, numbers)
+        The link of each row's scores; NaN likewise.
     """
-    scores = betas = None
-    n_passed = rows.validation.entry.size
-    for own, others in rows_of_others(rows):
-        learnt = learn(others)
-        found = score(learnt)[rows.validation.entry[own]]
-        own_beta = np.asarray(beta(learnt), dtype=np.float64)
-        if scores is None or betas is None:
-            scores = np.full((n_passed, found.shape[1]), np.nan)
-            betas = np.full((n_passed, *own_beta.shape), np.nan)
-        scores[own], betas[own] = found, own_beta
-    if scores is None or betas is None:
-        learnt = learn(rows)
-        columns, own_beta = score(learnt).shape[1], np.asarray(beta(learnt), dtype=np.float64)
-        return np.full((n_passed, columns), np.nan), np.full((n_passed, *own_beta.shape), np.nan)
-    return scores, betas
+    n_passed, entry = rows.validation.entry.size, rows.validation.entry
+    parts = [
+        (own, learn(others) if learn_without is None else learn_without(own))
+        for own, others in rows_of_others(rows)
+    ]
+    some = parts[0][1] if parts else learn(rows)
+    scores = np.full((n_passed, score(some).shape[1]), np.nan)
+    links = np.full((n_passed, numbers(some).size), np.nan)
+    for own, learnt in parts:
+        scores[own] = score(learnt)[entry[own]]
+        links[own] = numbers(learnt)
+    return scores, links

@@ -10,6 +10,7 @@ import numpy as np
 
 from kinlearn.posterior import calibrated, fit_beta, log_loss_rows
 from kinlearn.selection.folds import Validation
+from kinlearn.selection.link import MANY_COPIES
 
 DEFAULT_SCORING = "squared_error"
 ALIASES = {
@@ -68,6 +69,11 @@ class HeldOutRows:
         if self.starts is None:
             return [slice(0, self.weights.size)]
         return [slice(a, b) for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+
+    @property
+    def repeated(self) -> bool:
+        """Whether most rows were seen more than once."""
+        return self.validation.repeated >= MANY_COPIES
 
     @property
     def strata(self) -> np.ndarray:

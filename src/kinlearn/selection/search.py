@@ -156,6 +156,12 @@ class GridSearch:
         other._score()
         return other
 
+    def with_scores(self, scores: np.ndarray, rows: Any) -> Self:
+        """Return the same search over scores of the same points for other rows."""
+        other = copy.copy(self)
+        other.scores = scores
+        return other.on(rows)
+
     def combined(self, rule: str, refine: bool = False) -> np.ndarray:
         """Return the weights of the points under a rule.
 
@@ -224,9 +230,7 @@ class GridSearch:
             mixed += weights[point] * self.scores[point]
         return mixed
 
-    def kept(
-        self, name: str, weights: np.ndarray
-    ) -> list[tuple[float, np.ndarray, np.ndarray]]:
+    def kept(self, name: str, weights: np.ndarray) -> list[tuple[float, np.ndarray, np.ndarray]]:
         """Return (value of `name`, regs, their weights) for every value with weight in the mix."""
         points, out = self.points, []
         for value in self.axes[name]:

@@ -1,7 +1,7 @@
 """Scores of a row without some of its copies, from the solution with all of them.
 
-A distinct row of weight w and target z stands for copies. Where a share s of its weight leaves, with
-the targets y of these copies, the row stays with the weight (1-s)w and the target
+A distinct row of weight w and target z stands for copies. Where a share s of its weight leaves,
+with the targets y of these copies, the row stays with the weight (1-s)w and the target
 ``z' = (z - s·y)/(1-s)``, and so does its centre.
 """
 

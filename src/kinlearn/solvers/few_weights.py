@@ -99,9 +99,7 @@ class FewWeightsSpectrum:
             )
         return scores
 
-    def _leave_block_out(
-        self, ridge: float, block: Block, units: np.ndarray | None
-    ) -> np.ndarray:
+    def _leave_block_out(self, ridge: float, block: Block, units: np.ndarray | None) -> np.ndarray:
         found, removed, base = self._corrected(ridge), block.removed, self.base
         gone = removed if block.leaving is None else removed[block.leaving.whole]
         first = base.columns(found.residual, 1.0, removed)[removed]

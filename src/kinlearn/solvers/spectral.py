@@ -210,9 +210,7 @@ class SymmetricSpectrum:
         leaving, removed = block.leaving, block.removed
         assert leaving is not None
         whole = leaving.whole
-        real, imag, beyond = self._filters(
-            regs, self.Z.shape[0] - float(leaving.share.sum())
-        )
+        real, imag, beyond = self._filters(regs, self.Z.shape[0] - float(leaving.share.sum()))
         U_B, U_F = self.U[removed], self.U[removed[whole]]
         size, Z_B = removed.size, self.Z[removed]
         scores = np.empty((len(regs), size, self.Z.shape[1]), self.Z.dtype)

@@ -144,9 +144,7 @@ class WeightedSpectrum:
                     leaving.targets(units)[part],
                 )
 
-    def _leave_block_out(
-        self, ridge: float, block: Block, units: np.ndarray | None
-    ) -> np.ndarray:
+    def _leave_block_out(self, ridge: float, block: Block, units: np.ndarray | None) -> np.ndarray:
         removed, leaving = block.removed, block.leaving
         inverse = 1.0 / (self.squared + ridge)
         root = np.sqrt(self.weights[removed])[:, None]

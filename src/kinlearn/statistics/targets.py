@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from kinlearn.statistics.row_hash import Hashes, name_salt, scramble
+
 Array = NDArray[np.float64]
 ALL = "all rows"  # name of the column of ones that indicators need beside them
 
@@ -54,6 +56,14 @@ class BatchTargets:
         Z[:, 0] = 1.0
         Z[:, columns] = self.indicators[rows]
         return Z
+
+    def salts(self, rows: NDArray[np.intp]) -> Hashes:
+        """What tells equal rows of different labels apart; a label that is off adds nothing."""
+        names = scramble(np.array([name_salt(name) for name in self.names], dtype=np.uint64))
+        if self.codes is not None:
+            return names[self.codes[rows]]
+        assert self.indicators is not None
+        return (self.indicators[rows].astype(np.uint64) * names).sum(axis=1, dtype=np.uint64)
 
 
 def read_targets(y: Any) -> BatchTargets:
