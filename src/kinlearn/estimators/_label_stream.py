@@ -21,6 +21,8 @@ from kinlearn.solvers.primal import RidgeInverse, leave_one_out
 from kinlearn.statistics import NormalEquations
 
 Array = NDArray[np.float64]
+# A probability whose logarithm is still a number.
+LEAST = float(np.finfo(np.float64).tiny)
 
 
 class LabelStream(StreamsRows, MultiLabelClassifier):

@@ -214,12 +214,12 @@ class MultiLabelClassifier(KernelClassifier):
 
     def _keep_label_links(self, common: Link, links: list[Link]) -> None:
         """Keep how scores become probabilities, for all labels together and label by label."""
-        self._keep_link(common)
-        for name in ("gammas_", "prior_shift_"):
-            self.__dict__.pop(name, None)
+        self.beta_ = float(common.beta)
+        self._drop_links()
         self.betas_ = np.full(self.learnt_.size, np.nan)
         self.betas_[self.learnt_] = [link.beta for link in links]
         if common.gamma:
+            self.gamma_, self.score_floor_ = common.gamma, common.floor
             self.gammas_ = np.full(self.learnt_.size, np.nan)
             self.gammas_[self.learnt_] = [link.gamma for link in links]
         if any(np.any(link.shift) for link in links):
@@ -240,11 +240,15 @@ class MultiLabelClassifier(KernelClassifier):
     def _start_fit(self, data: LabelTrainingSet) -> None:
         self.beta_ = float("nan")
         self.betas_ = np.full(data.table.n_labels, np.nan)
-        for name in ("gamma_", "gammas_", "score_floor_", "prior_shift_"):
-            self.__dict__.pop(name, None)
+        self._drop_links()
         if self.indicator_:
             level = 0.5 if isinstance(self.threshold, str) else float(self.threshold)
             self.thresholds_ = np.full(data.table.n_labels, level)
+
+    def _drop_links(self) -> None:
+        """Forget what only some links have."""
+        for name in ("gamma_", "gammas_", "score_floor_", "prior_shift_"):
+            self.__dict__.pop(name, None)
 
     @property
     def _needs_held_out(self) -> bool:

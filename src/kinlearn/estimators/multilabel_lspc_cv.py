@@ -47,7 +47,9 @@ class MultiLabelLSPCCV(MultiLabelClassifier):
         its optimum sits on an edge, a given one only warns. With unobserved labels the grid left
         out is thinner, since each of its points is a run of conjugate gradients.
     cv : "loo", int, splitter or iterable, default="loo"
-        What is held out. With unobserved labels or ``class_weight``, ``"loo"`` means 5 folds.
+        What is held out: one copy of a row, or folds over which the answers of every label are
+        spread, shuffled, rare ones first. With unobserved labels or ``class_weight``, ``"loo"``
+        means 5 folds.
     scoring : str or callable, optional
         What ``sigma_``, ``reg_``, ``sharing_`` and ``best_score_`` go by: ``"squared_error"`` (the
         default), ``"log_loss"``, ``"hamming_loss"``, ``"f1_micro"``, ``"f1_macro"``, ``"roc_auc"``
@@ -87,9 +89,13 @@ class MultiLabelLSPCCV(MultiLabelClassifier):
     intercept_ : ndarray of shape (columns,)
         Offsets of the scores; zero unless a calibrated posterior is stacked.
     cv_scores_ : ndarray of shape (n_points, n_rows, columns)
-        Held-out scores of every point for the distinct rows in ``cv_rows_``, if stored.
-    classes_, label_names_, learnt_, similarity_, beta_, betas_, thresholds_, prior_, \
-held_out_scores_, n_iter_, residual_
+        Held-out scores of every point for the rows in ``cv_rows_``, if stored; equal rows with
+        equal labels are one.
+    held_out_scores_ : ndarray of shape (n_samples, columns)
+        Scores of the rows, each with one copy of itself held out, mixed and scaled by what the
+        other rows taught: each fifth of the rows by the other four.
+    classes_, label_names_, learnt_, similarity_, beta_, betas_, gamma_, gammas_, score_floor_, \
+prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
         As in :class:`MultiLabelLSPC`.
     single_, indicator_
         As in :class:`MultiLabelLSPC`.
