@@ -335,11 +335,15 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
                 f'({self.posterior!r}): use posterior="calibrated", or cross_val_predict.'
             )
         if self.posterior == "calibrated":
-            proba = link_of(self.held_out_links_)(self.held_out_scores_)
+            proba = self._held_out_posterior()
         else:
             proba = self._posterior(self.held_out_scores_)
         proba[np.isnan(self.held_out_scores_).any(axis=1)] = np.nan
         return proba
+
+    def _held_out_posterior(self) -> np.ndarray:
+        """Every row by the link that was learnt without it."""
+        return link_of(self.held_out_links_)(self.held_out_scores_)
 
     def familiarity(self, X: Any) -> np.ndarray:
         """Return how well training rows support each row, as a quantile of their own support.

@@ -14,14 +14,15 @@ from kinlearn.estimators._label_table import is_single_column
 from kinlearn.estimators._multilabel_base import MultiLabelClassifier
 from kinlearn.estimators._sample_rows import SampleRows, kept_rows
 from kinlearn.estimators._streaming import StreamsRows, streams, warn_no_rows
-from kinlearn.posterior import log_loss_rows
-from kinlearn.selection.label_scoring import HeldOutLabels, ScoreLayout, best_f1_threshold
+from kinlearn.selection.label_scoring import LabelTargets, ScoreLayout, best_f1_threshold
 from kinlearn.solvers.label_similarity import label_spectrum
 from kinlearn.solvers.label_sums import LabelSums, similarity_of_sums
 from kinlearn.solvers.primal import RidgeInverse, leave_one_out
 from kinlearn.statistics import NormalEquations
 
 Array = NDArray[np.float64]
+# A probability whose logarithm is still a number.
+LEAST = float(np.finfo(np.float64).tiny)
 
 
 class LabelStream(StreamsRows, MultiLabelClassifier):
@@ -193,19 +194,16 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
             super()._calibrate_on(sums, rows)
             self.betas_ = np.array([self.beta_])
             return
-        self.betas_, self.thresholds_ = self.betas_.copy(), self.thresholds_.copy()
+        self.thresholds_ = self.thresholds_.copy()
         scores = self._held_out_of(sums, rows)
         held = self._sample_labels(rows)
         if self.posterior == "calibrated":
-            self.beta_ = held.beta(scores)
-            self.betas_[self.learnt_] = held.betas(scores, self.beta_)
+            common, links = held.links(scores)
+            self._keep_label_links(common, links)
             losses = [
-                log_loss_rows(q, float(beta), z)
-                for q, beta, z in zip(
-                    held.layout.by_label(scores),
-                    self.betas_[self.learnt_],
-                    held.targets,
-                    strict=True,
+                -np.einsum("nc,nc->n", z, np.log(np.maximum(link(q), LEAST)))
+                for q, link, z in zip(
+                    held.layout.by_label(scores), links, held.targets, strict=True
                 )
             ]
             self.held_out_log_loss_ = float(
@@ -217,22 +215,14 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
                 on = rows.weights * held.targets[a][:, 1]
                 self.thresholds_[t] = best_f1_threshold(proba[a][:, 1], on, rows.weights - on)
 
-    def _sample_labels(self, rows: SampleRows) -> HeldOutLabels:
+    def _sample_labels(self, rows: SampleRows) -> LabelTargets:
         on = rows.targets[:, 1:][:, self.learnt_]
-        n_labels = on.shape[1]
-        pairs = np.repeat(rows.weights[:, None], n_labels, axis=1)
-        targets = [np.column_stack([1.0 - z, z]) for z in on.T]
-        return HeldOutLabels(
-            layout=ScoreLayout(True, (2,) * n_labels),
-            targets=targets,
-            weights=pairs,
-            fit_targets=np.column_stack([2.0 * on - 1.0, np.ones(len(on))]),
-            fit_weights=np.repeat(rows.weights[:, None], n_labels + 1, axis=1),
-            pair_targets=targets,
-            pair_weights=pairs / pairs.mean(),
+        return LabelTargets(
+            layout=ScoreLayout(True, (2,) * on.shape[1]),
+            targets=[np.column_stack([1.0 - z, z]) for z in on.T],
+            weights=np.repeat(rows.weights[:, None], on.shape[1], axis=1),
             n_smooth=rows.n_units,
-            starts=None,
-            expand=lambda scores: (on, scores),
+            repeated=rows.repeated,
         )
 
     def _held_out_of(self, sums: NormalEquations, rows: SampleRows) -> Array:

@@ -61,6 +61,8 @@ class KernelLogisticRegressionCV(TunedLogistic, SingleLogistic, GridTuned):
         As in :class:`LSPCCV`, with ``max_gradient_norm``: the worst of a point's fits.
     held_out_scores_ : ndarray of shape (n_samples, n_classes)
         Held-out log-odds of the mix; NaN for rows never held out.
+    held_out_links_ : ndarray of shape (n_samples, 3 + n_classes)
+        As in :class:`LSPC`; here the same for all rows.
     gradient_norm_, n_iter_, n_factorisations_, beta_
         As in :class:`KernelLogisticRegression`, of the fits to all rows.
     classes_, coef_, kept_sigmas_, centers_, n_centers_, prior_, cv_scores_, cv_rows_, \

@@ -67,7 +67,8 @@ class MultiTaskKernelLogisticRegressionCV(TunedLogistic, TaskLogistic, TaskGridT
         Coefficients of all tasks.
     shared_coef_ : ndarray of shape (len(kept_sigmas_), n_centers_, n_classes)
         The shared part.
-    held_out_scores_, gradient_norm_, n_iter_, n_factorisations_, beta_, kept_sigmas_
+    held_out_scores_, held_out_links_, gradient_norm_, n_iter_, n_factorisations_, beta_, \
+kept_sigmas_
         As in :class:`KernelLogisticRegressionCV`.
     tasks_, task_classes_, similarity_, classes_, centers_, n_centers_, prior_, cv_scores_, \
 cv_rows_, n_features_in_, feature_names_in_

@@ -84,7 +84,8 @@ memory_mb, random_state
         β_0.
     similarity_ : ndarray of shape (T, T)
         W in the order of ``tasks_``.
-    sigma_, beta_, centers_, n_centers_, prior_, held_out_scores_, n_features_in_, feature_names_in_
+    sigma_, beta_, gamma_, score_floor_, prior_shift_, centers_, n_centers_, prior_, \
+held_out_scores_, held_out_links_, n_features_in_, feature_names_in_
         As in :class:`LSPC`.
     task_class_seen_ : ndarray of bool of shape (T, n_classes)
         Which classes each task has seen.

@@ -88,6 +88,8 @@ coef0, memory_mb
         The shared part.
     tasks_, task_classes_, similarity_
         As in :class:`MultiTaskLSPC`.
+    gamma_, score_floor_, prior_shift_, held_out_links_
+        As in :class:`LSPC`.
     kept_sigmas_, beta_, held_out_scores_, classes_, centers_, n_centers_, prior_, n_features_in_, \
 feature_names_in_
         As in :class:`LSPCCV`.

@@ -23,7 +23,6 @@ from kinlearn.export.lookup import NOWHERE, add_whole
 from kinlearn.export.posterior import add_labels, add_posterior, class_values
 from kinlearn.export.scores import add_measure, add_scores
 from kinlearn.familiarity import NEIGHBOURS
-from kinlearn.posterior import Link
 
 
 @dataclass(frozen=True)
@@ -235,11 +234,11 @@ def _add_is_familiar(graph: Graph, model: Any, X: str, least: float) -> str:
 
 def _add_multilabel(graph: Graph, model: Any, scores: str) -> list[str]:
     parts = _scores_by_label(graph, model, scores)
-    betas, fallbacks = model.betas_[model.learnt_], model._fallbacks()
+    links, fallbacks = model._label_links(model._fitted_layout()), model._fallbacks()
     learnt = []
-    for (own, size), beta, fallback in zip(parts, betas, fallbacks, strict=True):
+    for (own, size), link, fallback in zip(parts, links, fallbacks, strict=True):
         filled = np.full(size, 1.0 / size) if fallback is None else fallback
-        learnt.append(add_posterior(graph, own, model.posterior, Link(float(beta)), filled))
+        learnt.append(add_posterior(graph, own, model.posterior, link, filled))
     zeros = graph.add("Mul", graph.column(scores, 0), graph.constant(0.0))  # shape (n, 1)
     if model.indicator_:
         return _add_indicators(graph, model, [part for part, _ in parts], learnt, zeros)
