@@ -51,3 +51,44 @@ def held_out_by_refitting(K, Z, reg, blocks, weights=None, ridge_of=None):
         A = naive_ridge(K[np.ix_(rest, rest)], Z[rest], ridge, weights[rest])
         scores[block] = K[np.ix_(block, rest)] @ A
     return scores
+
+
+def naive_merged(X, y, weights, n_classes):
+    """Distinct rows of positive weight with their weights and the weighted means of targets."""
+    kept = weights > 0
+    rows, member = np.unique(X[kept], axis=0, return_inverse=True)
+    mass = np.zeros((len(rows), n_classes))
+    np.add.at(mass, (member.ravel(), y[kept]), weights[kept])
+    total = mass.sum(axis=1)
+    return rows, mass / total[:, None], total
+
+
+def naive_scores_of_rows(
+    X, y, weights, X_new, sigma, reg, *, ridge=None, centers=None, classwise=None, n_classes=None
+):
+    """Fit to rows as passed, identical ones merged, every distinct row a centre; score new rows.
+
+    With `classwise` = (X, y) a class has the centres at which that table has it.
+    """
+    n_classes = y.max() + 1 if n_classes is None else n_classes
+    rows, Z, total = naive_merged(X, y, weights, n_classes)
+    ridge = reg * total.sum() if ridge is None else ridge
+    centers = rows if centers is None else centers
+    own = np.ones((n_classes, len(centers)), bool)
+    if classwise is not None:
+        for k in range(n_classes):
+            having = classwise[0][classwise[1] == k]
+            own[k] = [(having == center).all(axis=1).any() for center in centers]
+    scores = np.empty((len(X_new), n_classes))
+    for k, used in enumerate(own):
+        Phi, Phi_new = (naive_kernel("rbf", A, centers[used], sigma) for A in (rows, X_new))
+        scores[:, k] = (Phi_new @ naive_ridge(Phi, Z[:, [k]], ridge, total))[:, 0]
+    return scores
+
+
+def without_one_copy(X, y, weights, i):
+    """Weights when one copy of row i leaves: of those with its class, the mean weight."""
+    same = (X == X[i]).all(axis=1) & (y == y[i])
+    left = weights.astype(float)
+    left[same] *= 1 - 1 / same.sum()
+    return left
