@@ -140,6 +140,16 @@ class TestOneTask:
         expected = leave_one_copy_out(X, y, weights, centers=centers)
         np.testing.assert_allclose(model.held_out_scores_, expected, atol=1e-8)
 
+    @pytest.mark.parametrize("integers", [False, True])
+    def test_weighted_rows_leave_their_folds_with_their_own_weight(self, kind, basis, integers):
+        X, y = table(kind)
+        y = np.zeros_like(y) + (X[:, 0] > 0)  # copies of one class, which are merged
+        rng, cv, centers = np.random.default_rng(2), four_folds(X), self.centers(basis, X)
+        weights = rng.integers(1, 5, 50).astype(float) if integers else rng.uniform(0.3, 2, 50)
+        model = one_point(cv=cv, centers=centers).fit(X, y, sample_weight=weights)
+        expected = leave_folds_out(X, y, cv, weights, centers=centers)
+        np.testing.assert_allclose(model.held_out_scores_, expected, atol=1e-8)
+
 
 @pytest.mark.parametrize("kind", ["few", "many", "twice"])
 def test_single_precision_selects_by_the_same_scores(kind):
