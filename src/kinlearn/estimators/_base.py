@@ -114,9 +114,17 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         return max(float(np.abs(diagonal).mean()), np.finfo(np.float64).tiny ** 0.25)
 
     def _design(
-        self, data: TrainingSet, kernel: Kernel, sigma: float, n_decompositions: int
+        self,
+        data: TrainingSet,
+        kernel: Kernel,
+        sigma: float,
+        n_decompositions: int,
+        keep: bool = False,
     ) -> Design:
-        """Choose the centres (at width `sigma`, where that matters) and set the problem up."""
+        """Choose the centres (at width `sigma`, where that matters) and set the problem up.
+
+        With `keep` the problem can be posed again on some of the rows after it was decomposed.
+        """
         X, Z, weights = data.X, data.fit_targets, data.fit_weights
         classwise = self.basis == "classwise"
         positions = self._place_centers(X, data.rows, kernel, sigma)
@@ -132,7 +140,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             return ClasswiseFixedDesign(features, X, Z, weights, Z[positions])
         warn_if_large(data.n_rows, n_decompositions, classwise or weights is not None)
         measure = features.square_measure(X)
-        return square_design(features, measure, Z, weights, classwise, keep=n_decompositions > 1)
+        keep = keep or n_decompositions > 1
+        return square_design(features, measure, Z, weights, classwise, keep)
 
     def _iterative_design(
         self, data: TrainingSet, features: KernelMap, positions: np.ndarray | None

@@ -214,7 +214,8 @@ class LSPCCV(GridTuned):
         kernel = self._kernel()
         median = self._median(data, kernel)
         sigmas = self._sigma_grid(kernel, median)
-        design = self._design(data, kernel, median, n_decompositions=sigmas.size)
+        few = data.n_rows <= SEARCHED_AGAIN
+        design = self._design(data, kernel, median, n_decompositions=sigmas.size, keep=few)
         self._warn_if_indefinite(data, design)
         regs = self._reg_grid(kernel, data, median)
         limit = MAX_HELD_OUT_ROWS if design.fixed_centers else None

@@ -159,7 +159,7 @@ def _one_out(
     kept = (units.count - 1.0) / units.count
     splits = Splits(rows.n_distinct, rows=units.row, leaving=leaving, kept=kept)
     everything, copies = np.arange(units.size), units.counts
-    share = _copies_of_passed(units) / copies[units.of]
+    share = units.passed / copies[units.of]
     return Validation(
         splits,
         everything,
@@ -182,7 +182,7 @@ def _of_folds(
     pooled: bool,
 ) -> Validation:
     """Folds of passed rows as blocks of distinct rows with the copies that leave."""
-    positive, passed = units.of >= 0, _copies_of_passed(units)
+    positive, passed = units.of >= 0, units.passed
     blocks, entry_units, entry_copies = [], [], []
     entry, n_entries = np.full(units.of.size, -1), 0
     for train, test in folds:
@@ -194,7 +194,7 @@ def _of_folds(
         if not tested.any() or gone.sum() == positive.sum():
             continue
         removed = np.unique(rows.member[gone])
-        leaving = _leaving(gone, removed, rows, units, masses, passed)
+        leaving = _leaving(gone, removed, rows, units, masses)
         unit, at = np.unique(units.of[tested], return_inverse=True)
         blocks.append(Block(removed, np.searchsorted(removed, units.row[unit]), leaving))
         entry_units.append(unit)
@@ -215,15 +215,6 @@ def _of_folds(
         units.count,
         units.repeated,
     )
-
-
-def _copies_of_passed(units: Units) -> np.ndarray:
-    """How many copies each passed row is; equal ones of a unit share alike."""
-    kept = units.of >= 0
-    passed = np.bincount(units.of[kept], minlength=units.size)
-    copies = np.zeros(units.of.size)
-    copies[kept] = (units.counts / passed)[units.of[kept]]
-    return copies
 
 
 def _report_folds(
@@ -252,13 +243,12 @@ def _leaving(
     rows: DistinctRows,
     units: Units,
     masses: np.ndarray,
-    passed: np.ndarray,
 ) -> Leaving | None:
     """What leaves of the rows removed; None where all of all of them does."""
     stays = (units.of >= 0) & ~gone
     if not np.isin(removed, rows.member[stays]).any():
         return None
-    share_of_unit = np.bincount(units.of[gone], weights=passed[gone], minlength=units.size)
+    share_of_unit = np.bincount(units.of[gone], weights=units.passed[gone], minlength=units.size)
     share_of_unit = share_of_unit / units.counts
     used = np.flatnonzero(share_of_unit)
     at = np.searchsorted(removed, units.row[used])
