@@ -53,6 +53,30 @@ def held_out_by_refitting(K, Z, reg, blocks, weights=None, ridge_of=None):
     return scores
 
 
+def naive_label_scores(
+    X, Y, query, sigma, reg, sharing, W, weights=None, factors=(1.0, 1.0), centers=None
+):
+    """Scores (queries, T, 2) of 0 and 1: every observed pair is a row of its own in least squares.
+
+    Centres are the distinct rows unless given; `weights` are of rows, `factors` of the answers 0
+    and 1.
+    """
+    centers = np.unique(X, axis=0) if centers is None else centers
+    Phi, T, m = naive_kernel("rbf", X, centers, sigma), Y.shape[1], len(centers)
+    weights = np.ones(len(X)) if weights is None else weights
+    pairs = np.where(np.isnan(Y), 0.0, np.where(Y == 1, factors[1], factors[0])) * weights[:, None]
+    tie = reg * sharing / (1 - sharing) * (np.diag(np.abs(W).sum(1)) - W) / T
+    H = np.kron(reg * np.eye(T) + tie, np.eye(m)) * pairs.sum() / T
+    h = np.zeros((T * m, 2))
+    for t in range(T):
+        own, v = slice(t * m, (t + 1) * m), pairs[:, t]
+        H[own, own] += Phi.T @ (v[:, None] * Phi)
+        z = np.nan_to_num(Y[:, t])
+        h[own] = Phi.T @ (v[:, None] * np.column_stack([1 - z, z]))
+    theta = np.linalg.solve(H, h).reshape(T, m, 2)
+    return np.einsum("im,tmc->itc", naive_kernel("rbf", query, centers, sigma), theta)
+
+
 def naive_merged(X, y, weights, n_classes):
     """Distinct rows of positive weight with their weights and the weighted means of targets."""
     kept = weights > 0
@@ -88,7 +112,7 @@ def naive_scores_of_rows(
 
 def without_one_copy(X, y, weights, i):
     """Weights when one copy of row i leaves: of those with its class, the mean weight."""
-    same = (X == X[i]).all(axis=1) & (y == y[i])
+    same = (X[i] == X).all(axis=1) & (y == y[i])
     left = weights.astype(float)
     left[same] *= 1 - 1 / same.sum()
     return left

@@ -3,10 +3,23 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from kinlearn import LSPC, LSPCCV
+from kinlearn import (
+    LSPC,
+    LSPCCV,
+    HandOver,
+    HeterogeneousLSPC,
+    IndependentTasks,
+    KernelLogisticRegression,
+    MultiLabelLSPC,
+    MultiTaskLSPC,
+    NormalEquations,
+    PooledTasks,
+    RatioTraceLDA,
+)
 
 BOTH = pytest.mark.parametrize("Estimator", [LSPC, LSPCCV])
 
@@ -31,6 +44,10 @@ def test_nan_and_infinity(Estimator, value, word, data):
         model.predict_proba(X)
 
 
+def mixed_labels(n):
+    return [1, "a"] * (n // 2)
+
+
 @BOTH
 def test_labels(Estimator, data):
     X, y = data
@@ -44,8 +61,9 @@ def test_labels(Estimator, data):
         Estimator().fit(X, y + 0.5 * np.arange(40))
     with pytest.raises(ValueError, match="NaN"):
         Estimator().fit(X, np.where(y == 0, np.nan, 1.0))
-    with pytest.raises(ValueError, match=r"mixes labels.*int, str|Mix of label|Unknown label type"):
-        Estimator().fit(X, np.array([1, "a"] * 20, dtype=object))
+    for mixed in (mixed_labels(40), np.array(mixed_labels(40), dtype=object)):
+        with pytest.raises(ValueError, match=r"y mixes labels.*int, str.*such as 1 and 'a'"):
+            Estimator().fit(X, mixed)
 
 
 @BOTH
@@ -250,3 +268,41 @@ def test_a_reg_too_small_for_the_arithmetic_is_a_sentence(rng):
     y = np.arange(60) % 2
     with pytest.raises(np.linalg.LinAlgError, match="Use a larger reg"):
         LSPC(kernel="linear", reg=1e-300, posterior="rounded").fit(1e5 * X, y)
+
+
+MIXED_FITS = {
+    "tasks": lambda X, y: MultiTaskLSPC().fit(X, y, task=np.arange(len(X)) % 2),
+    "labels": lambda X, y: MultiLabelLSPC().fit(X, y),
+    "logistic": lambda X, y: KernelLogisticRegression().fit(X, y),
+    "hand over": lambda X, y: HandOver(LSPC()).fit(X, y),
+    "alone": lambda X, y: IndependentTasks(LSPC()).fit(X, y, task=np.arange(len(X)) % 2),
+    "pooled": lambda X, y: PooledTasks(LSPC()).fit(X, y, task=np.arange(len(X)) % 2),
+    "discriminant": lambda X, y: RatioTraceLDA().fit(X, y),
+    "spaces": lambda X, y: HeterogeneousLSPC().fit([X, X], [y, y]),
+    "batch": lambda X, y: LSPC(n_centers=5).partial_fit(X, y),
+    "sums": lambda X, y: NormalEquations(X[:5]).update(X, y),
+    "declared": lambda X, y: NormalEquations(X[:5], classes=y),
+}
+
+
+@pytest.mark.parametrize("form", [list, tuple, lambda y: pd.Series(y, dtype=object)])
+@pytest.mark.parametrize("kind", MIXED_FITS)
+def test_numbers_and_strings_in_one_y_are_refused_everywhere(kind, form, data):
+    X, _ = data
+    with pytest.raises(ValueError, match=r"mixes labels that cannot be ordered \(int, str\)"):
+        MIXED_FITS[kind](X, form(mixed_labels(len(X))))
+
+
+def test_a_missing_label_among_strings_is_refused(data):
+    X, _ = data
+    with pytest.raises(ValueError, match=r"float, str\), such as nan and 'a'.*is missing"):
+        LSPC().fit(X, ["a", "b", float("nan"), "a"] * 10)
+    with pytest.raises(ValueError, match="NoneType, str"):
+        LSPC().fit(X, ["a", "b", None, "a"] * 10)
+
+
+def test_labels_of_one_kind_are_taken_in_any_form(data):
+    X, y = data
+    for labels in (list(y), y.tolist(), [bool(v) for v in y], [str(v) for v in y]):
+        assert len(LSPC().fit(X, labels).classes_) == 2
+    assert LSPC().fit(X, pd.Series(y).map({0: "a", 1: "b"})).classes_.tolist() == ["a", "b"]

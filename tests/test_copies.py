@@ -205,9 +205,7 @@ def test_logistic_regression(kind, cv):
 # -- several tasks ----------------------------------------------------------------------------
 
 
-def naive_task_scores(
-    X, y, task, weights, x_new, t_new, sharing, centers, total=None, absent=None
-):
+def naive_task_scores(X, y, task, weights, x_new, t_new, sharing, centers, total=None, absent=None):
     """Solve the gradient of the objective for all tasks at once; (task, centre) `absent` is 0."""
     n_tasks, m = int(task.max()) + 1, len(centers)
     total = weights.sum() if total is None else total
@@ -253,7 +251,7 @@ class TestTasks:
         for train, test in cv:
             absent = []
             for i in test if centers is None else []:
-                same = (X == X[i]).all(axis=1)
+                same = (X[i] == X).all(axis=1)
                 own = np.flatnonzero((places == X[i]).all(axis=1))[0]
                 if not same[train].any() and (task[same] == task[i]).all():
                     absent.append(task[i] * len(places) + own)

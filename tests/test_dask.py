@@ -181,6 +181,33 @@ def test_partial_fit_adds_partitions(data):
     assert model.statistics_.n_rows == 50
 
 
+def test_probabilities_do_not_depend_on_partitions_or_batches(rng):
+    """Beyond the rows that are kept for calibration, too: which these are depends on rows alone."""
+    X = rng.normal(size=(3000, 3))
+    y = (X[:, 0] + rng.normal(size=3000) > 0).astype(int)
+    model = LSPC(centers=X[:25], sigma=1.5)
+    streamed = clone(model).fit_stream((X[::-1], y[::-1]), batch_rows=170)
+    assert streamed.statistics_.held_out_sample().size == 2000
+    assert_allclose(
+        streamed.decision_function(X), clone(model).fit(X, y).decision_function(X), atol=1e-8
+    )
+    for chunks in (1000, 457):
+        found = clone(model).fit(da.from_array(X, chunks=(chunks, 3)), da.from_array(y, chunks=900))
+        assert_allclose(found.predict_proba(X), streamed.predict_proba(X), atol=1e-8)
+
+
+def test_a_refused_partition_changes_nothing(data):
+    X, y, _ = data
+    model = LSPC(centers=X[:20], sigma=1.5).partial_fit(X, y)
+    coef, bad = model.coef_, X.copy()
+    bad[170, 1] = np.nan
+    for call in (model.partial_fit, model.fit):
+        with pytest.raises(ValueError, match=r"In partition 3: .*NaN"):
+            call(da.from_array(bad, chunks=(50, 3)), y)
+        assert model.coef_ is coef
+        assert model.statistics_.n_rows == 240
+
+
 def test_centers_come_from_a_bounded_sample(data, monkeypatch):
     X, y, _ = data
     X = np.vstack([X] * 10) + np.random.default_rng(1).normal(size=(2400, 3)) * 1e-3

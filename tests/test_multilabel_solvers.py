@@ -15,6 +15,7 @@ from kinlearn.solvers.masked_labels import solve_masked, unrotate
 from kinlearn.solvers.multilabel_cg import conjugate_gradients, solve_cg
 from kinlearn.solvers.multilabel_direct import solve_direct
 from kinlearn.solvers.multilabel_held_out import LeaveOneOut
+from kinlearn.solvers.splits import Block
 from kinlearn.solvers.sylvester import feature_spectrum, solve_sylvester
 
 
@@ -240,7 +241,8 @@ def test_blocks_of_rows_equal_refitting_without_them(n_centers, weighted, simila
     train = features[np.ix_(rest, rest)] if own else features[rest]
     test = features[np.ix_(removed, rest)] if own else features[removed]
     left = feature_spectrum(train, w, symmetric=own and not weighted)
-    for scores, (reg, sharing) in zip(loo.block(points, removed), points, strict=True):
+    block = Block(removed, np.arange(4))
+    for scores, (reg, sharing) in zip(loo.block(points, block), points, strict=True):
         theta = solve_sylvester(left, targets[rest], *spectrum, reg=reg, sharing=sharing)
         assert_allclose(scores, test @ theta, atol=1e-8)
 

@@ -11,7 +11,7 @@ from kinlearn.posterior import calibrated, fit_beta, log_loss_rows, smooth
 from kinlearn.selection.class_calibration import fit_class_calibration
 from kinlearn.selection.combine import stack_weights, within_se_weights
 from kinlearn.selection.refine import refined_weights
-from kinlearn.selection.scoring import weighted_auc
+from kinlearn.selection.scoring import weighted_auc, why_undefined
 from naive import one_hot
 
 
@@ -343,3 +343,23 @@ class TestClassCalibration:
         X, y = rng.normal(size=(200, 3)), np.repeat([0, 1], [160, 40])
         share = LSPCCV().fit(X, y).predict_proba(rng.normal(size=(50, 3)))[:, 1].mean()
         assert 0.1 < share < 0.35
+
+
+def test_a_criterion_without_a_value_says_what_is_wrong(rng):
+    X = rng.normal(size=(30, 3))
+    y = (X[:, 0] > 0).astype(int)
+    one = np.flatnonzero(y == 1)
+    alone = [(np.setdiff1d(np.arange(30), one[:2]), one[:2])]
+    with pytest.raises(ValueError, match=r"'roc_auc' is not defined .* two classes .*larger parts"):
+        LSPCCV(scoring="roc_auc", cv=alone).fit(X, y)
+    with pytest.raises(ValueError, match="returned NaN on every held-out part"):
+        LSPCCV(scoring=lambda y_true, scores: np.nan).fit(X, y)
+
+
+@pytest.mark.parametrize("scoring", ["squared_error", "log_loss", "brier", "accuracy", "roc_auc"])
+def test_no_message_recommends_what_was_given(scoring):
+    nothing = why_undefined(scoring, np.full((2, 3, 2), np.nan))
+    assert "not finite" in nothing
+    assert scoring not in nothing
+    said = why_undefined(scoring, np.zeros((2, 3, 2)))
+    assert f'"{scoring}"' not in said

@@ -223,8 +223,6 @@ def test_what_was_never_seen_is_not_forgotten(query):
     with pytest.raises(NeverAddedError, match="never added"):
         model.forget(query[:1], y[:1])
     np.testing.assert_array_equal(model.decision_function(query), before)
-    with pytest.raises(ValueError, match="nothing is left to fit"):
-        model.forget(X, y)
     tasks = MultiTaskLSPC(centers=X[:15], sigma=1.5).partial_fit(X, y, task=task)
     own = task == 2
     tasks.forget(X[own], y[own], task=task[own])

@@ -21,7 +21,7 @@ from kinlearn.kernels import KernelMap
 from kinlearn.solvers.projection import project_coefficients
 
 # What speaks of single training rows, and would outlive the rows that compression drops.
-ROW_BY_ROW = ("held_out_scores_", "cv_scores_", "cv_rows_")
+ROW_BY_ROW = ("held_out_scores_", "held_out_links_", "cv_scores_", "cv_rows_")
 
 
 def compress(

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from kinlearn.kernels import Kernel
 from kinlearn.kernels.evaluation import CACHE_BLOCK_BYTES, row_blocks
 from kinlearn.kernels.measures import Measure, Rows
+from kinlearn.statistics.row_hash import row_hashes
 
 # The nearest alone caught most strangers (benchmarks/familiarity.py); the second is taken so that
 # no odd training row vouches for others alone, which is an argument and was not measured. With a
@@ -92,6 +93,28 @@ def reference_support(
         at = np.full(n_rows, -1, dtype=np.intp)
         at[positions] = np.arange(len(positions))
         own = at[some]
+    return np.sort(support(kernel, X[some], centers, own))
+
+
+def sampled_support(kernel: Kernel, X: Rows, centers: Rows, without_itself: bool) -> np.ndarray:
+    """Return the sorted support of (at most 500 of) a sample's rows.
+
+    Which of them depends on their values alone: those of the smallest hashes.
+
+    Parameters
+    ----------
+    kernel, X, centers
+        As in :func:`support`; rows may be equal.
+    without_itself : bool
+        Whether a row that is a centre must not vouch for itself, as it does not for new rows.
+    """
+    keys, first = np.unique(row_hashes(X), return_index=True)
+    keys, some = keys[:MAX_REFERENCE_ROWS], first[:MAX_REFERENCE_ROWS]
+    own = None
+    if without_itself:
+        known, at = np.unique(row_hashes(centers), return_index=True)
+        near = np.minimum(np.searchsorted(known, keys), known.size - 1)
+        own = np.where(known[near] == keys, at[near], -1)
     return np.sort(support(kernel, X[some], centers, own))
 
 

@@ -59,7 +59,7 @@ class Link:
 
     beta: float | np.ndarray
     gamma: float | np.ndarray = 0.0
-    floor: float = 1.0
+    floor: float | np.ndarray = 1.0
     shift: np.ndarray | float = 0.0
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:

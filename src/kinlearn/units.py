@@ -1,9 +1,9 @@
 """What can be held out one at a time: a single copy of a row, its other copies stay.
 
 Identical rows are merged before a fit, but they were seen separately, often with different labels,
-and a new row may coincide with them. Holding all of them out at once would ask for the probabilities
-of a row never seen. Weights are multiplicities up to a common unit: what one copy weighs follows
-from the weights themselves, so that their scale does not matter.
+and a new row may coincide with them. Holding all of them out at once would ask for the
+probabilities of a row never seen. Weights are multiplicities up to a common unit: what one copy
+weighs follows from the weights themselves, so that their scale does not matter.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class Units:
 
     @property
     def repeated(self) -> float:
-        """Share of the copies whose row has another one."""
-        return float(self.mass[~self.whole].sum() / self.mass.sum())
+        """Share of the copies that have another one of their kind."""
+        return float(self.mass[self.mass > 1.5 * self.one].sum() / self.mass.sum())
 
     @property
     def counts(self) -> np.ndarray:

@@ -13,6 +13,7 @@ from kinlearn.distributed.detect import is_dask
 from kinlearn.distributed.partitions import Partitions, split_partitions
 from kinlearn.distributed.reduction import reduce_partitions
 from kinlearn.distributed.sampling import sample_rows
+from kinlearn.estimators._aside import aside, take_over, unfitted
 from kinlearn.estimators._checks import AUTO_CENTERS
 from kinlearn.kernels.width import MEDIAN_ROWS
 from kinlearn.statistics import NormalEquations
@@ -41,14 +42,15 @@ def fit_partitions(
         Whether to forget the rows of earlier calls.
     """
     parts = split_partitions(X, y, task, sample_weight)
-    if anew:
-        for name in ("statistics_", "coef_"):
-            estimator.__dict__.pop(name, None)
-    sums = _sums_so_far(estimator, parts)
-    added = reduce_partitions(reader_of(estimator), sums.empty_copy(), parts)
+    if not anew:
+        estimator._warn_if_anew()
+        anew = not hasattr(estimator, "statistics_")
+    changed = unfitted(estimator) if anew else aside(estimator)
+    sums = _sums_so_far(changed, parts)
+    added = reduce_partitions(reader_of(changed), sums.empty_copy(), parts)
     if classes is not None:
         sums.declare(np.asarray(classes))
-    return estimator.fit_statistics(sums.merge(added))
+    return take_over(estimator, changed.fit_statistics(sums.merge(added)))
 
 
 def refuse_stream(source: Any) -> None:
@@ -73,7 +75,7 @@ def reader_of(estimator: Any) -> Any:
     """Return the estimator without what is large and no row is read with."""
     light = copy(estimator)
     light.centers = None
-    for name in ("statistics_", "coef_", "centers_", "held_out_scores_"):
+    for name in ("statistics_", "coef_", "centers_", "held_out_scores_", "held_out_links_"):
         light.__dict__.pop(name, None)
     return light
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from kinlearn.distributed.partitions import Partitions
 from kinlearn.statistics import NormalEquations
-from kinlearn.statistics.row_hash import task_salt
+from kinlearn.statistics.row_hash import name_salt
 from kinlearn.tasks import number_tasks, split_tasks
 from kinlearn.threads import single_threaded_blas
 
@@ -89,7 +89,7 @@ def partition_sums(
             sums[0].update(X, y, sample_weight=weights)
             return sums
         tasks, index = number_tasks(ids)
-        salts = [task_salt(name) % n_buckets for name in tasks.tolist()]
+        salts = [name_salt(name) % n_buckets for name in tasks.tolist()]
         bucket = np.array(salts, dtype=np.intp)[index]
         for b in np.unique(bucket):
             rows = np.flatnonzero(bucket == b)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from kinlearn.centers import choose_centers, take_centers
 from kinlearn.distributed.prediction import by_partition
 from kinlearn.estimators._checks import (
+    check_for_kernel,
     check_model_choices,
     check_precomputed,
     count_centers,
@@ -31,6 +31,7 @@ from kinlearn.estimators._training_set import TrainingSet, make_training_set
 from kinlearn.familiarity import familiarity, reference_support, support
 from kinlearn.kernels import Kernel, KernelMap, median_width, resolve_kernel
 from kinlearn.kernels.measures import Rows
+from kinlearn.labels import refuse_mixed_labels
 from kinlearn.posterior import Link, posterior
 from kinlearn.rows import DistinctRows, find_distinct_rows
 from kinlearn.selection.folds import Validation
@@ -77,10 +78,11 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         if self.basis not in ("full", "classwise"):
             raise ValueError(f'basis={self.basis!r} is not known. Choose "full" or "classwise".')
         kernel = self._kernel()
+        refuse_mixed_labels(y)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=False
         )
-        _check_for_kernel(X, kernel)
+        check_for_kernel(X, kernel, self)
         if kernel.name == "precomputed":
             check_precomputed(X, X.shape[0])
         data = make_training_set(X, y, sample_weight, self.class_weight, type(self).__name__, task)
@@ -197,7 +199,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         )
         if centers.shape[1] != X.shape[1]:
             raise ValueError(f"centers has {centers.shape[1]} features, but X has {X.shape[1]}.")
-        _check_for_kernel(centers, kernel)
+        check_for_kernel(centers, kernel)
         return centers
 
     def _warn_if_indefinite(self, data: TrainingSet, design: Design) -> None:
@@ -251,13 +253,13 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
 
     def _keep_link(self, link: Link) -> None:
         """Keep how scores become probabilities."""
-        self.beta_ = link.beta
+        self.beta_ = float(link.beta)
         for name in ("gamma_", "score_floor_", "prior_shift_"):
             self.__dict__.pop(name, None)
-        if link.gamma:
+        if link.floor < 1.0:  # rows repeat
             self.gamma_, self.score_floor_ = link.gamma, link.floor
         if self.class_weight is not None:
-            self.prior_shift_ = np.broadcast_to(link.shift, self.prior_.shape).copy()
+            self.prior_shift_ = np.broadcast_to(link.shift, self.classes_.shape).copy()
 
     @property
     def _link(self) -> Link:
@@ -286,7 +288,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         kernel = self._kernel()
-        _check_for_kernel(X, kernel)
+        check_for_kernel(X, kernel, self)
         features = KernelMap(kernel, self.centers_, self.memory_mb)
         return features.scores(X, self.kept_sigmas_, self.coef_)
 
@@ -342,11 +344,15 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
                 f'({self.posterior!r}): use posterior="calibrated", or cross_val_predict.'
             )
         if self.posterior == "calibrated":
-            proba = link_of(self.held_out_links_)(self.held_out_scores_)
+            proba = self._held_out_posterior()
         else:
             proba = self._posterior(self.held_out_scores_)
         proba[np.isnan(self.held_out_scores_).any(axis=1)] = np.nan
         return proba
+
+    def _held_out_posterior(self) -> np.ndarray:
+        """Every row by the link that was learnt without it."""
+        return link_of(self.held_out_links_)(self.held_out_scores_)
 
     def familiarity(self, X: Any) -> np.ndarray:
         """Return how well training rows support each row, as a quantile of their own support.
@@ -368,7 +374,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         X = self._without_task_column(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         kernel = self._kernel()
-        _check_for_kernel(X, kernel)
+        check_for_kernel(X, kernel, self)
         return familiarity(support(kernel, X, self.centers_), self._reference_support())
 
     def _reference_support(self) -> np.ndarray:
@@ -425,14 +431,3 @@ def refuse_given_centers() -> NoReturn:
     raise ValueError(
         'basis="classwise" needs centers of known class: leave centers out, or use basis="full".'
     )
-
-
-def _check_for_kernel(X: Rows, kernel: Kernel) -> None:
-    if kernel.name == "chi2":
-        smallest = X.data.min(initial=0.0) if sp.issparse(X) else X.min()
-        if smallest < 0:
-            # the first words are those scikit-learn's own checks look for
-            raise ValueError(
-                f"Negative values in data passed to kernel='chi2' (smallest {smallest:.3g}): "
-                "it is for counts and histograms; use kernel='rbf' for other features."
-            )

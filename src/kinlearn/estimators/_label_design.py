@@ -58,6 +58,7 @@ class LabelDesign:
             problems=self.problems,
             n_labels=len(data.active),
             own_centers=self.own_centers,
+            copies=data.copies,
             row_weights=data.row_weights if self.complete else None,
             pair_weights=None if self.complete else data.fit_weights,
         )

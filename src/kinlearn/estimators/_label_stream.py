@@ -12,16 +12,17 @@ from kinlearn.distributed import is_dask
 from kinlearn.distributed.fitting import fit_partitions
 from kinlearn.estimators._label_table import is_single_column
 from kinlearn.estimators._multilabel_base import MultiLabelClassifier
-from kinlearn.estimators._sample_rows import SampleRows, given_rows, kept_rows
+from kinlearn.estimators._sample_rows import SampleRows, kept_rows
 from kinlearn.estimators._streaming import StreamsRows, streams, warn_no_rows
-from kinlearn.posterior import log_loss_rows
-from kinlearn.selection.label_scoring import HeldOutLabels, ScoreLayout, best_f1_threshold
+from kinlearn.selection.label_scoring import LabelTargets, ScoreLayout, best_f1_threshold
 from kinlearn.solvers.label_similarity import label_spectrum
 from kinlearn.solvers.label_sums import LabelSums, similarity_of_sums
 from kinlearn.solvers.primal import RidgeInverse, leave_one_out
 from kinlearn.statistics import NormalEquations
 
 Array = NDArray[np.float64]
+# A probability whose logarithm is still a number.
+LEAST = float(np.finfo(np.float64).tiny)
 
 
 class LabelStream(StreamsRows, MultiLabelClassifier):
@@ -70,12 +71,12 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
         y : array-like, DataFrame or CSR matrix of shape (n_samples, n_labels), or (n_samples,)
             Their labels, as they were added.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights, as they were when the rows were added.
+            Weights: how many copies of each row are to go.
 
         Returns
         -------
         self
-            The fitted model.
+            The model.
         """
         self._forget(X, y, None, sample_weight)
         return self
@@ -112,8 +113,12 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
 
     # -- solving ------------------------------------------------------------------------------
 
-    def _solve_sums(self, sums: NormalEquations) -> None:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._checked_sharing()
         self._check_threshold()
+
+    def _solve_sums(self, sums: NormalEquations) -> None:
         self.single_ = sums.kind == "classes"
         self.indicator_ = not self.single_
         self.n_iter_, self.residual_ = 1, 0.0
@@ -143,8 +148,8 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
         self.classes_ = np.arange(n_labels)
         self.label_names_ = names
         self.prior_ = products[0, 1:] / products[0, 0]
-        counts = sums.class_counts().sum(axis=0)
-        self.learnt_ = (counts > 0) & (counts < sums.n_rows)
+        on = np.diagonal(products)[1:]
+        self.learnt_ = (on > 0) & (on < (1 - 1e-12) * products[0, 0])
         if not self.learnt_.any():
             raise ValueError(
                 f"{type(self).__name__} needs a label that is on in some rows and off in others, "
@@ -184,29 +189,21 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
             return self._factors(sums.classes)
         return np.ones(1 + len(sums.classes))
 
-    def _calibrate_again(self, X: Any, y: Any, task: Any, sample_weight: Any) -> None:
-        X, y, weights = self._read_batch(X, y, sample_weight)
-        sums = self.statistics_
-        rows = given_rows(sums, X, y, None, weights, self._target_factors(sums))
-        self._calibrate_on(sums, rows)
-
     def _calibrate_on(self, sums: NormalEquations, rows: SampleRows | None) -> None:
         if self.single_ or rows is None:
             super()._calibrate_on(sums, rows)
             self.betas_ = np.array([self.beta_])
             return
+        self.thresholds_ = self.thresholds_.copy()
         scores = self._held_out_of(sums, rows)
         held = self._sample_labels(rows)
         if self.posterior == "calibrated":
-            self.beta_ = held.beta(scores)
-            self.betas_[self.learnt_] = held.betas(scores, self.beta_)
+            common, links = held.links(scores)
+            self._keep_label_links(common, links)
             losses = [
-                log_loss_rows(q, float(beta), z)
-                for q, beta, z in zip(
-                    held.layout.by_label(scores),
-                    self.betas_[self.learnt_],
-                    held.targets,
-                    strict=True,
+                -np.einsum("nc,nc->n", z, np.log(np.maximum(link(q), LEAST)))
+                for q, link, z in zip(
+                    held.layout.by_label(scores), links, held.targets, strict=True
                 )
             ]
             self.held_out_log_loss_ = float(
@@ -218,22 +215,14 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
                 on = rows.weights * held.targets[a][:, 1]
                 self.thresholds_[t] = best_f1_threshold(proba[a][:, 1], on, rows.weights - on)
 
-    def _sample_labels(self, rows: SampleRows) -> HeldOutLabels:
+    def _sample_labels(self, rows: SampleRows) -> LabelTargets:
         on = rows.targets[:, 1:][:, self.learnt_]
-        n_labels = on.shape[1]
-        pairs = np.repeat(rows.weights[:, None], n_labels, axis=1)
-        targets = [np.column_stack([1.0 - z, z]) for z in on.T]
-        return HeldOutLabels(
-            layout=ScoreLayout(True, (2,) * n_labels),
-            targets=targets,
-            weights=pairs,
-            fit_targets=np.column_stack([2.0 * on - 1.0, np.ones(len(on))]),
-            fit_weights=np.repeat(rows.weights[:, None], n_labels + 1, axis=1),
-            pair_targets=targets,
-            pair_weights=pairs / pairs.mean(),
+        return LabelTargets(
+            layout=ScoreLayout(True, (2,) * on.shape[1]),
+            targets=[np.column_stack([1.0 - z, z]) for z in on.T],
+            weights=np.repeat(rows.weights[:, None], on.shape[1], axis=1),
             n_smooth=rows.n_units,
-            starts=None,
-            expand=lambda scores: (on, scores),
+            repeated=rows.repeated,
         )
 
     def _held_out_of(self, sums: NormalEquations, rows: SampleRows) -> Array:
@@ -241,7 +230,7 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
         if self.single_:
             ridge = reg * sums.weight * rows.shrink
             return leave_one_out(
-                sums.gram(), sums.moments(), ridge, rows.features, rows.targets, rows.weights
+                sums.gram(), sums.moments(), ridge, rows.features, rows.targets, rows.units
             )
         active = np.append(0, 1 + np.flatnonzero(self.learnt_))
         found = LabelSums.of(sums.gram(), sums.moments()[:, active], sums.weight)
@@ -251,7 +240,7 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
         return found.leave_one_out(
             rows.features,
             targets,
-            rows.weights,
+            rows.units,
             *label_spectrum(W),
             reg,
             self._checked_sharing(),

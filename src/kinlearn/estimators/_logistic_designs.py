@@ -23,7 +23,7 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Fold:
-    """Rows trained on, with the copies of them that are left; rows tested; centres that are left."""
+    """Rows trained on with the copies that are left, rows tested, and the centres that are left."""
 
     train: Index
     targets: Array

@@ -11,8 +11,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kinlearn.distributed.prediction import by_partition
-from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, KernelClassifier, _check_for_kernel
+from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, KernelClassifier
 from kinlearn.estimators._checks import (
+    check_for_kernel,
     check_model_choices,
     check_precomputed,
     warn_if_indefinite,
@@ -24,15 +25,19 @@ from kinlearn.estimators._label_table import LabelTable, is_single_column, read_
 from kinlearn.estimators._label_training_set import LabelTrainingSet, make_label_training_set
 from kinlearn.estimators._training_set import encode_classes
 from kinlearn.kernels import Kernel, KernelMap
-from kinlearn.posterior import posterior
-from kinlearn.selection.folds import make_splits
+from kinlearn.labels import refuse_mixed_labels
+from kinlearn.posterior import Link, posterior
+from kinlearn.selection.folds import Validation
+from kinlearn.selection.label_mixture import (
+    LabelCalibration,
+    calibrate_labels,
+    label_links_of,
+    uncalibrated,
+)
 from kinlearn.selection.label_scoring import HeldOutLabels, ScoreLayout, best_f1_threshold
-from kinlearn.solvers.splits import Splits
+from kinlearn.selection.reporting import reported_scores
 
 Array: TypeAlias = NDArray[np.float64]
-
-# Folds where leave-one-out has no closed form (unobserved labels, conjugate gradients).
-N_FOLDS = 5
 
 
 class MultiLabelClassifier(KernelClassifier):
@@ -61,13 +66,14 @@ class MultiLabelClassifier(KernelClassifier):
         options: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
         self.single_ = Y is None or is_single_column(Y)
         if self.single_:
+            refuse_mixed_labels(Y)
             X, Y = validate_data(self, X, Y, **options)
             classes, codes = encode_classes(Y, name)
             table = LabelTable(codes[:, None], [classes], np.arange(1), False)
         else:
             X = validate_data(self, X, **options)
             table = read_labels(Y)
-        _check_for_kernel(X, kernel)
+        check_for_kernel(X, kernel, self)
         if kernel.name == "precomputed":
             check_precomputed(X, X.shape[0])
         data = make_label_training_set(X, table, sample_weight, self.class_weight, name)
@@ -121,7 +127,7 @@ class MultiLabelClassifier(KernelClassifier):
             warn_if_indefinite(design.features.square_measure(data.X))
         return design
 
-    def _splits(
+    def _validation(
         self,
         cv: Any,
         data: LabelTrainingSet,
@@ -129,22 +135,12 @@ class MultiLabelClassifier(KernelClassifier):
         *,
         closed_form: bool,
         max_rows: int | None = None,
-    ) -> tuple[Splits, bool]:
+    ) -> Validation:
         """What is held out; a few folds where leave-one-out has no closed form."""
-        codes = data.table.codes
-        # Rows of many labels have no strata: numbering them deals them out to folds in turn.
-        labels = np.arange(len(codes)) if groups is None else np.zeros(len(codes), dtype=np.intp)
-        if self.single_:
-            labels = codes[:, 0]
-        if not closed_form and isinstance(cv, str) and cv == "loo":
-            cv = min(N_FOLDS, data.n_rows if groups is None else len(np.unique(groups)))
-            if groups is None:
-                # Dealt out by their values, folds do not change when the data are shuffled.
-                fold = np.empty(data.n_rows, dtype=np.intp)
-                fold[data.rows.canonical] = np.arange(data.n_rows) % cv
-                return Splits.from_groups(fold), False
         limit = MAX_HELD_OUT_ROWS if max_rows is None else min(max_rows, MAX_HELD_OUT_ROWS)
-        return make_splits(cv, data.rows, labels, groups, limit)
+        return data.validation(
+            cv, groups, closed_form=closed_form, max_rows=limit, seed=self._seed()
+        )
 
     def _layout(self, data: LabelTrainingSet) -> ScoreLayout:
         return ScoreLayout(
@@ -152,44 +148,43 @@ class MultiLabelClassifier(KernelClassifier):
         )
 
     def _held_out_labels(
-        self, data: LabelTrainingSet, design: LabelDesign, splits: Splits, pooled: bool
+        self, data: LabelTrainingSet, design: LabelDesign, validation: Validation
     ) -> HeldOutLabels:
-        """Describe the rows that held-out scores speak of."""
-        rows, layout = splits.rows, self._layout(data)
+        """Describe the copies of rows that held-out scores speak of."""
+        layout, unit = self._layout(data), validation.unit
+        factors = data.unit_factors[unit]
+        weights = validation.weights()[:, None] * (factors > 0)
+        pair_weights = weights * factors
+        pair_weights *= weights.sum() / pair_weights.sum()
         n_columns = sum(len(problem.columns) for problem in design.problems)
-        fit_targets = np.empty((len(rows), n_columns))
-        fit_weights = np.empty((len(rows), n_columns))
-        row_weights = data.row_weights if design.complete else None
+        fit_targets = np.empty((unit.size, n_columns))
+        fit_weights = np.empty((unit.size, n_columns))
         for problem in design.problems:
-            fit_targets[:, problem.columns] = problem.targets[rows]
-            if problem.pair_weights is not None:
-                fit_weights[:, problem.columns] = problem.pair_weights[rows]
-            else:
-                each = 1.0 if row_weights is None else row_weights[rows][:, None]
-                fit_weights[:, problem.columns] = problem.multiplicity * each
+            assert problem.units is not None
+            fit_targets[:, problem.columns] = problem.units[unit]
+            each = pair_weights[:, :1] if design.complete else pair_weights[:, problem.labels]
+            fit_weights[:, problem.columns] = problem.multiplicity * each
 
         def expand(scores: Array) -> tuple[Array, Array]:
-            known = ~np.isnan(scores).any(axis=1)
             answers = layout.difference(scores) if layout.indicator else scores
             if self.single_ and layout.sizes == (2,):
                 answers = scores[:, 1:] - scores[:, :1]
-            whole = np.full((data.n_rows, answers.shape[1]), np.nan)
-            whole[rows[known]] = answers[known]
-            Y = self._observed(data)
-            spread = data.rows.spread(whole)
-            return Y, (spread[:, 0] if spread.shape[1] == 1 and self.single_ else spread)
+            spread = validation.spread(answers)
+            one = spread.shape[1] == 1 and self.single_
+            return self._observed(data), spread[:, 0] if one else spread
 
         edges = np.flatnonzero(np.diff(data.label_of)) + 1
         return HeldOutLabels(
             layout=layout,
-            targets=np.split(data.targets[rows], edges, axis=1),
-            weights=data.weights[rows],
+            targets=np.split(data.unit_targets[unit], edges, axis=1),
+            weights=weights,
+            n_smooth=validation.n_copies,
+            repeated=data.repeated,
             fit_targets=fit_targets,
             fit_weights=fit_weights,
-            pair_targets=np.split(data.fit_targets[rows], edges, axis=1),
-            pair_weights=data.fit_weights[rows] / data.fit_weights.mean(),
-            n_smooth=data.n_rows,
-            starts=None if pooled else splits.starts,
+            pair_weights=pair_weights,
+            starts=None if validation.pooled else validation.splits.starts,
+            validation=validation,
             expand=expand,
         )
 
@@ -201,35 +196,62 @@ class MultiLabelClassifier(KernelClassifier):
         columns = [data.table.classes[t][codes[:, a]] for a, t in enumerate(data.active)]
         return np.where(codes < 0, np.nan, np.column_stack(columns).astype(np.float64))
 
-    def _calibrate_labels(
-        self, data: LabelTrainingSet, rows: HeldOutLabels, splits: Splits, scores: Array
-    ) -> None:
-        """Fit beta and thresholds on held-out scores, and keep them for the original rows."""
-        if self.posterior == "calibrated":
-            self.beta_ = rows.beta(scores)
-            self.betas_[self.learnt_] = rows.betas(scores, self.beta_)
-            scores = self._calibrate_classes(rows, scores)
-        self._keep_held_out(data, splits, scores)  # type: ignore[arg-type]
-        if self.indicator_ and isinstance(self.threshold, str):
-            proba = self._label_probabilities(rows.layout, scores)
-            for a, t in enumerate(data.active):
-                on = rows.weights[:, a] * rows.targets[a][:, 1]
-                off = rows.weights[:, a] - on
-                seen = rows.weights[:, a] > 0
-                self.thresholds_[t] = best_f1_threshold(
-                    proba[a][seen, 1], np.where(on > 0, on, 0.0)[seen], off[seen]
-                )
+    def _label_balance(self, data: LabelTrainingSet) -> list[Array] | None:
+        """Factors of the classes of each learnt label, where any label leans by them."""
+        return data.balance if any(np.ptp(own) > 0 for own in data.balance) else None
 
-    def _calibrate_classes(self, rows: HeldOutLabels, scores: Array) -> Array:
-        """Return the scores, of which each class may be given its own scale and offset."""
-        return scores
+    def _calibrate_labels(self, data: LabelTrainingSet, rows: HeldOutLabels, scores: Array) -> None:
+        """Calibrate held-out scores and set thresholds; keep the scores as they are reported."""
+
+        def learn(others: HeldOutLabels) -> LabelCalibration:
+            if self.posterior != "calibrated":
+                return uncalibrated(others.layout, scores.shape[1])
+            return calibrate_labels(scores, others, self._label_balance(data))
+
+        found = learn(rows)
+        self._keep_label_links(found.common, found.links)
+        self._set_thresholds(rows, scores)
+        self._keep_reported(
+            reported_scores(rows, learn, score=lambda _: scores, numbers=LabelCalibration.numbers)
+        )
+
+    def _keep_label_links(self, common: Link, links: list[Link]) -> None:
+        """Keep how scores become probabilities, for all labels together and label by label."""
+        self.beta_ = float(common.beta)
+        self._drop_links()
+        self.betas_ = np.full(self.learnt_.size, np.nan)
+        self.betas_[self.learnt_] = [link.beta for link in links]
+        if common.gamma:
+            self.gamma_, self.score_floor_ = common.gamma, common.floor
+            self.gammas_ = np.full(self.learnt_.size, np.nan)
+            self.gammas_[self.learnt_] = [link.gamma for link in links]
+        if any(np.any(link.shift) for link in links):
+            self.prior_shift_ = np.concatenate([np.atleast_1d(link.shift) for link in links])
+
+    def _set_thresholds(self, rows: HeldOutLabels, scores: Array) -> None:
+        """Set the thresholds of indicators by held-out scores of all rows, where asked for."""
+        if not (self.indicator_ and isinstance(self.threshold, str)):
+            return
+        proba = self._label_probabilities(rows.layout, scores)
+        for a, t in enumerate(np.flatnonzero(self.learnt_)):
+            seen = rows.weights[:, a] > 0
+            weights, z = rows.weights[seen, a], rows.targets[a][seen]
+            self.thresholds_[t] = best_f1_threshold(
+                proba[a][seen, 1], weights * z[:, 1], weights * z[:, 0]
+            )
 
     def _start_fit(self, data: LabelTrainingSet) -> None:
         self.beta_ = float("nan")
         self.betas_ = np.full(data.table.n_labels, np.nan)
+        self._drop_links()
         if self.indicator_:
             level = 0.5 if isinstance(self.threshold, str) else float(self.threshold)
             self.thresholds_ = np.full(data.table.n_labels, level)
+
+    def _drop_links(self) -> None:
+        """Forget what only some links have."""
+        for name in ("gamma_", "gammas_", "score_floor_", "prior_shift_"):
+            self.__dict__.pop(name, None)
 
     @property
     def _needs_held_out(self) -> bool:
@@ -270,9 +292,24 @@ class MultiLabelClassifier(KernelClassifier):
     def _label_probabilities(self, layout: ScoreLayout, scores: Array) -> list[Array]:
         """Probabilities of every learnt label's classes."""
         return [
-            posterior(q, self.posterior, float(beta), fallback)
-            for q, beta, fallback in zip(
-                layout.by_label(scores), self.betas_[self.learnt_], self._fallbacks(), strict=True
+            posterior(q, self.posterior, link, fallback)
+            for q, link, fallback in zip(
+                layout.by_label(scores), self._label_links(layout), self._fallbacks(), strict=True
+            )
+        ]
+
+    def _label_links(self, layout: ScoreLayout) -> list[Link]:
+        """How the scores of each learnt label become probabilities."""
+        common = self._link
+        gammas = getattr(self, "gammas_", np.full(self.learnt_.size, common.gamma))
+        shift = np.broadcast_to(common.shift, sum(layout.sizes))
+        return [
+            Link(float(beta), float(gamma), common.floor, own)
+            for beta, gamma, own in zip(
+                self.betas_[self.learnt_],
+                gammas[self.learnt_],
+                np.split(shift, np.cumsum(layout.sizes)[:-1]),
+                strict=True,
             )
         ]
 
@@ -339,17 +376,27 @@ class MultiLabelClassifier(KernelClassifier):
             raise ValueError("held_out_proba answers for indicators and for one label only.")
         return super().held_out_proba()
 
+    def _held_out_posterior(self) -> Any:
+        scores, layout = self.held_out_scores_, self._fitted_layout()
+        links = label_links_of(self.held_out_links_, layout)
+        by_label = layout.by_label(scores)
+        return self._answers(
+            [link(q) for link, q in zip(links, by_label, strict=True)], len(scores)
+        )
+
     def _posterior(self, scores: Array) -> Any:
         return self._probabilities(scores)
 
     def _probabilities(self, scores: Array) -> Any:
-        layout = self._fitted_layout()
-        learnt = self._label_probabilities(layout, scores)
+        return self._answers(self._label_probabilities(self._fitted_layout(), scores), len(scores))
+
+    def _answers(self, learnt: list[Array], n_rows: int) -> Any:
+        """Probabilities of all labels from those of the learnt ones."""
         if self.indicator_:
-            answer = np.repeat(self.prior_[None], len(scores), axis=0)
+            answer = np.repeat(self.prior_[None], n_rows, axis=0)
             answer[:, self.learnt_] = np.column_stack([p[:, 1] for p in learnt])
             return answer
-        answers = self._per_label(learnt, len(scores))
+        answers = self._per_label(learnt, n_rows)
         return answers[0] if self.single_ else answers
 
     @by_partition

@@ -11,38 +11,46 @@ from numpy.typing import NDArray
 from kinlearn.statistics import NormalEquations
 from kinlearn.statistics.held_out_sample import HeldOutSample
 from kinlearn.tasks import find_tasks
+from kinlearn.units import common_unit
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class SampleRows:
-    """Distinct rows that are part of the sums, to be held out one at a time.
+    """Distinct rows that are part of the sums, single copies of which are held out.
+
+    Equal rows with different labels are entries of their own: a copy leaves with its label.
 
     Attributes
     ----------
     features : ndarray of shape (s, m)
-    targets, weights : ndarrays of shape (s, k) and (s,)
-        As they entered the sums.
-    plain_targets, plain_weights : ndarrays of the same shapes
-        Without ``class_weight``.
+    targets : ndarray of shape (s, k)
+        One-hot classes, or ones and indicators.
+    units : ndarray of shape (s,)
+        What one copy weighs in the sums.
+    weights : ndarray of shape (s,)
+        What all copies of an entry weigh together, without ``class_weight``: their number, up to
+        the common scale of weights that have no unit.
     task : ndarray of shape (s,)
         Number of each row's task.
     n_units : int
-        Number of distinct rows in the sums, as far as it is known, else of rows.
+        Number of copies of all rows in the sums.
+    repeated : float
+        Share of the copies that have another one of their kind.
     """
 
     features: Array
     targets: Array
+    units: Array
     weights: Array
-    plain_targets: Array
-    plain_weights: Array
     task: NDArray[np.intp]
     n_units: int
+    repeated: float
 
     @property
     def shrink(self) -> float:
-        """What leaving one row out does to n."""
+        """What leaving one copy out does to Σw."""
         return (self.n_units - 1) / self.n_units
 
     def some(self, limit: int) -> SampleRows:
@@ -53,16 +61,16 @@ class SampleRows:
         return SampleRows(
             self.features[cut],
             self.targets[cut],
+            self.units[cut],
             self.weights[cut],
-            self.plain_targets[cut],
-            self.plain_weights[cut],
             self.task[cut],
             self.n_units,
+            self.repeated,
         )
 
 
 def kept_rows(sums: NormalEquations, factors: Array) -> SampleRows | None:
-    """The rows that sums kept; None when there are too few to hold one out.
+    """The rows that sums kept; None when there is only one copy to hold out.
 
     Parameters
     ----------
@@ -71,9 +79,8 @@ def kept_rows(sums: NormalEquations, factors: Array) -> SampleRows | None:
         The class weights the targets were added with.
     """
     sample = sums.held_out_sample()
-    if sample is None or sample.size < 2:
-        return None
-    return _rows(sums, sample, factors, sample.size if sample.complete else sums.n_rows)
+    rows = None if sample is None else _rows(sums, sample, factors)
+    return None if rows is None or rows.n_units < 2 else rows
 
 
 def given_rows(
@@ -105,18 +112,29 @@ def given_rows(
             )
         columns = np.arange(sample.targets.shape[1])
         sample = sample.renumbered(number, columns, columns.size)
-    return _rows(sums, sample, factors, sums.n_rows)
+    return _rows(sums, sample, factors)
 
 
-def _rows(sums: NormalEquations, sample: HeldOutSample, factors: Array, n_units: int) -> SampleRows:
-    plain = sample.targets / factors
-    total = plain.sum(axis=1) if sums.kind == "classes" else sample.weights
+def _rows(sums: NormalEquations, sample: HeldOutSample, factors: Array) -> SampleRows:
+    """What one copy weighs follows from the sample, which stands for all rows.
+
+    Weights with a common unit are numbers of copies; without one, rows are copies as they came.
+    """
+    targets = sample.targets / sample.weights[:, None]
+    total, factor = sums.weight, np.ones(sample.size)
+    if sums.kind == "classes":
+        total = float((sums.target_sums() / factors).sum())
+        factor = targets @ factors
+    weights = sample.weights / factor
+    unit = common_unit(weights)
+    one = weights / sample.counts if unit is None else np.full(sample.size, unit)
+    n_units = sums.n_rows if unit is None else round(total / unit)
     return SampleRows(
         features=sums.features().features(sample.X, sums.sigma),
-        targets=sample.targets / sample.weights[:, None],
-        weights=sample.weights,
-        plain_targets=plain / total[:, None],
-        plain_weights=total,
+        targets=targets,
+        units=one * factor,
+        weights=weights * (n_units / total),
         task=sample.task,
         n_units=n_units,
+        repeated=float(weights[weights > 1.5 * one].sum() / weights.sum()),
     )

@@ -34,6 +34,10 @@ class SingleStream(StreamsRows):
         which are the same in any order of the data. While fewer distinct rows were seen this is the
         calibration of ``fit`` with the same centres.
 
+        A call that is refused or interrupted leaves the model as it was. Rows without weight are
+        as good as absent: a batch of such changes nothing, and a model that has seen no other
+        stays unfitted.
+
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
@@ -60,9 +64,11 @@ class SingleStream(StreamsRows):
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Take rows out of the fit again: the result is that of the rows that are left.
 
-        Rows must be given as they were added. A removal of what cannot have been added is refused,
-        and changes nothing (see :meth:`NormalEquations.downdate`). Centres stay where they are,
-        even those chosen from rows that are forgotten.
+        Weights are numbers of copies: what was added twice is forgotten at once with a weight of 2.
+        A removal of what cannot have been added is refused, and changes nothing (see
+        :meth:`NormalEquations.downdate`). Centres stay where they are, even those chosen from rows
+        that are forgotten. Without its last row, the model is unfitted, centres included, and
+        ``partial_fit`` begins anew.
 
         Parameters
         ----------
@@ -108,5 +114,5 @@ class SingleStream(StreamsRows):
     def _held_out_of(self, sums: NormalEquations, rows: SampleRows) -> Array:
         ridge = float(self.reg) * sums.weight * rows.shrink
         return leave_one_out(
-            sums.gram(), sums.moments(), ridge, rows.features, rows.targets, rows.weights
+            sums.gram(), sums.moments(), ridge, rows.features, rows.targets, rows.units
         )

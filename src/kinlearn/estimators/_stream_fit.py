@@ -6,6 +6,8 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +15,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from kinlearn.centers import POOL_FACTOR
+from kinlearn.estimators._aside import unfitted
+from kinlearn.estimators._checkpoint import Reached, batch_print, check_settings, settings
 from kinlearn.estimators._checks import AUTO_CENTERS, check_choice
 from kinlearn.kernels.measures import Rows
 from kinlearn.kernels.width import MEDIAN_ROWS
-from kinlearn.statistics import NormalEquations
 from kinlearn.statistics.held_out_sample import HeldOutSample
 from kinlearn.statistics.row_hash import row_hashes
 from kinlearn.statistics.storage import read, write
 from kinlearn.streams import Batch, ColumnRoles, StreamError, StreamProgress, open_source
-from kinlearn.streams.sources import Source
 
 log = logging.getLogger("kinlearn.stream")
 
@@ -32,11 +34,13 @@ class StreamRun:
     Parameters
     ----------
     model : estimator
-        With ``_start``, ``_add_batch`` and ``fit_statistics``.
-    source : Source
-        Batches.
+        Of this run alone; with ``statistics_`` if these are to be added to.
+    source : path, arrays, table or iterable
     roles : ColumnRoles
         For the names of features.
+    classes : array-like or None
+    batch_rows : int
+    centers_from : {"first", "reservoir"}
     checkpoint : path or None
     every : int
         Batches between checkpoints.
@@ -46,98 +50,162 @@ class StreamRun:
     def __init__(
         self,
         model: Any,
-        source: Source,
+        source: Any,
         roles: ColumnRoles,
+        *,
+        classes: Any,
+        batch_rows: int,
+        centers_from: str,
         checkpoint: str | os.PathLike[str] | None,
         every: int,
         progress: Callable[[StreamProgress], None] | None,
     ) -> None:
-        self.model, self.source, self.roles = model, source, roles
+        check_choice("centers_from", centers_from, ("first", "reservoir"))
+        for name, value in (("batch_rows", batch_rows), ("every", every)):
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+                raise ValueError(
+                    f"{name} must be a positive whole number, but {value!r} was given."
+                )
+        self.model, self.roles, self.classes = model, roles, classes
+        self.source = open_source(source, roles, batch_rows)
+        self.centers_from = centers_from
         self.checkpoint = None if checkpoint is None else Path(checkpoint)
         self.every, self.progress = every, progress
-        self.done = 0
+        self.reached: Reached | None = None
         self.began = time.perf_counter()
         self.rows_before = 0
+        self.added = False
+
+    def run(self) -> None:
+        """Choose centres where there are none, then add batch after batch."""
+        resumed = self._resume()
+        if not resumed and hasattr(self.model, "statistics_"):
+            self.reached = Reached(self.model.statistics_.copy())
+        if self.roles.y is not None:
+            # tables come out as plain arrays, by the names of their columns
+            names = self.model.__dict__.pop("feature_names_in_", None)
+            self.roles.features = self.roles.features or (None if names is None else names.tolist())
+        try:
+            batches = self._begin()
+            assert self.reached is not None
+            self.rows_before = self.reached.sums.n_rows
+            for batch in batches:
+                self._add(batch)
+                if self.reached.batches % self.every == 0:
+                    self.save()
+                self._report()
+        finally:
+            self.save()
+
+    def model_so_far(self) -> Any:
+        """The model with the sums of the whole batches so far, not solved."""
+        assert self.reached is not None
+        found = unfitted(self.model)
+        found.statistics_ = self.reached.sums
+        found.n_features_in_ = self.reached.sums.n_features
+        names = getattr(self.model, "feature_names_in_", None)
+        if self.roles.features is not None:
+            names = np.array(self.roles.features, dtype=object)
+        if names is not None:
+            found.feature_names_in_ = names
+        return found
 
     # -- checkpoints --------------------------------------------------------------------------
 
-    def resume(self) -> bool:
+    def _resume(self) -> bool:
         """Take over an earlier run's sums, if there are any."""
         if self.checkpoint is None or not self.checkpoint.exists():
             return False
         kernel = self.model.kernel if callable(self.model.kernel) else None
         sums, extra = read(self.checkpoint, kernel)
-        if "batches" not in extra:
+        if "rows" not in extra:
             raise ValueError(
                 f"{self.checkpoint} holds sums, but not how far a stream had come: it was not "
                 "written by fit_stream. Choose another checkpoint, or move it away."
             )
-        self.model._check_fits(sums)
-        self.done = int(extra["batches"])
-        self.adopt(sums, extra["features"], extra["names"])
-        log.info("resumed after %d batches (%d rows)", self.done, sums.n_rows)
-        return True
-
-    def adopt(
-        self, sums: NormalEquations, features: list[str] | None, names: list[str] | None
-    ) -> None:
-        """Add to sums that are there already.
-
-        Parameters
-        ----------
-        sums : NormalEquations
-        features : list or None
-            Columns that are features, for a stream of tables.
-        names : list or None
-            Names of features, for a stream of arrays with such.
-        """
-        self.model.statistics_ = sums
+        mine = settings(self.model, self.centers_from)
+        check_settings(self.checkpoint, self.model, sums, mine, extra["settings"])
         self.model.n_features_in_ = sums.n_features
-        if features is not None:
-            self.roles.features = list(features)
-        if names is not None:
-            self.model.feature_names_in_ = np.array(names, dtype=object)
-        self.rows_before = sums.n_rows
+        if extra["features"] is not None:
+            self.roles.features = list(extra["features"])
+        if extra["names"] is not None:
+            self.model.feature_names_in_ = np.array(extra["names"], dtype=object)
+        numbers = ("rows", "batches", "last_rows", "last_print")
+        self.reached = Reached(sums, *(int(extra[name]) for name in numbers))
+        self.added = True
+        log.info("resumed after %d batches (%d rows)", self.reached.batches, self.reached.rows)
+        return True
 
     def save(self) -> None:
         """Write the sums and how far they reach, all or nothing."""
-        if self.checkpoint is not None and hasattr(self.model, "statistics_"):
-            names = getattr(self.model, "feature_names_in_", None)
-            extra = {
-                "batches": self.done,
-                "features": self.roles.features,
-                "names": None if names is None or self.roles.features else names.tolist(),
-            }
-            write(self.model.statistics_, self.checkpoint, extra)
+        reached = self.reached
+        if self.checkpoint is None or reached is None or not self.added:
+            return
+        names = getattr(self.model, "feature_names_in_", None)
+        extra = {
+            "rows": reached.rows,
+            "batches": reached.batches,
+            "last_rows": reached.last_rows,
+            "last_print": reached.last_print,
+            "settings": settings(self.model, self.centers_from),
+            "features": self.roles.features,
+            "names": None if names is None or self.roles.features else names.tolist(),
+        }
+        write(reached.sums, self.checkpoint, extra)
+
+    def _past(self, reached: Reached) -> Iterator[Batch]:
+        """Batches after those of a checkpoint, if the last rows before are those it ended with."""
+        left, found = reached.last_rows, 0
+        batches = self._guarded(self.source.batches(reached.rows - left))
+        rest: list[Batch] = []
+        while left and (batch := next(batches, None)) is not None:
+            over = min(left, batch.n_rows)
+            found += batch_print(self.model, batch.rows(slice(0, over)))
+            left -= over
+            if over < batch.n_rows:
+                rest.append(batch.rows(slice(over, None)))
+        if left or found % 2**64 != reached.last_print:
+            self.added = False
+            raise ValueError(
+                f"{self.checkpoint} was made from another source: it holds {reached.rows} rows, "
+                f"the last {reached.last_rows} of which are not where this source has them. Go on "
+                "with the source it was begun with, or choose another checkpoint."
+            )
+        return chain(rest, batches)
 
     # -- the pass -----------------------------------------------------------------------------
 
-    def run(self, classes: Any, init_rows: int, centers_from: str) -> None:
-        """Choose centres where there are none, then add batch after batch."""
-        batches = self._guarded(self.source.batches(self.done))
-        if not hasattr(self.model, "statistics_"):
-            if centers_from == "reservoir":
-                self._start_from_reservoir(init_rows)
+    def _begin(self) -> Iterator[Batch]:
+        """The batches to add, once there are sums to add them to."""
+        if self.reached is not None:
+            batches = self._past(self.reached)
+        else:
+            batches = self._guarded(self.source.batches())
+            if self.centers_from == "reservoir":
+                self._start_from_reservoir()
             else:
-                batches = self._start_from_first(batches, init_rows)
-        if classes is not None:
-            self.model.statistics_.declare(classes)
-        for batch in batches:
-            try:
-                self.model._add_batch(batch)
-            except (ValueError, TypeError) as error:
-                raise self._failure(error, batch.where) from error
-            self.done += 1
-            if self.done % self.every == 0:
-                self.save()
-            self._report()
-        self.save()
-        if self.roles.features is not None:
-            self.model.feature_names_in_ = np.array(self.roles.features, dtype=object)
+                batches = self._start_from_first(batches)
+        assert self.reached is not None
+        if self.classes is not None:
+            self.reached = replace(
+                self.reached, sums=self.reached.sums.copy().declare(self.classes)
+            )
+        return batches
+
+    def _add(self, batch: Batch) -> None:
+        assert self.reached is not None
+        try:
+            sums = self.model._with_batch(self.reached.sums, batch)
+            fingerprint = 0 if self.checkpoint is None else batch_print(self.model, batch)
+        except (ValueError, TypeError) as error:
+            raise self._failure(error, batch.where) from error
+        self.reached = self.reached.after(sums, batch.n_rows, fingerprint)
+        self.added = True
 
     def _guarded(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Name the batch that could not be read."""
-        number = self.done
+        reached = self.reached
+        number = 0 if reached is None else reached.batches - (reached.last_rows > 0)
         while True:
             try:
                 batch = next(batches)
@@ -151,13 +219,13 @@ class StreamRun:
             yield batch
 
     def _failure(self, error: Exception, where: str, number: int | None = None) -> StreamError:
-        number = self.done if number is None else number
-        sums = getattr(self.model, "statistics_", None)
+        reached = self.reached
+        if number is None:
+            number = 0 if reached is None else reached.batches
         kept = "No rows were added before it."
-        if sums is not None and sums.n_rows:
-            kept = f"The {sums.n_rows} rows before it are kept in statistics_"
+        if reached is not None and reached.sums.n_rows:
+            kept = f"The {reached.sums.n_rows} rows before it are kept in statistics_"
             kept += f" and in {self.checkpoint}." if self.checkpoint else "."
-        self.save()
         place = f" ({where})" if where else ""
         advice = (
             "Put it right and call fit_stream again with this checkpoint to go on from there."
@@ -169,17 +237,19 @@ class StreamRun:
         return StreamError(f"Batch {number}{place}: {what} {kept} {advice}", number, where)
 
     def _report(self) -> None:
+        assert self.reached is not None
         seconds = time.perf_counter() - self.began
-        rows = self.model.statistics_.n_rows
+        batches, rows = self.reached.batches, self.reached.sums.n_rows
         rate = (rows - self.rows_before) / max(seconds, 1e-9)
-        log.info("%d batches, %d rows, %.0f rows/s", self.done, rows, rate)
+        log.info("%d batches, %d rows, %.0f rows/s", batches, rows, rate)
         if self.progress is not None:
-            self.progress(StreamProgress(self.done, rows, seconds, rate))
+            self.progress(StreamProgress(batches, rows, seconds, rate))
 
     # -- centres ------------------------------------------------------------------------------
 
-    def _start_from_first(self, batches: Iterator[Batch], init_rows: int) -> Iterator[Batch]:
+    def _start_from_first(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Choose centres from the first rows; return all batches, those included."""
+        init_rows = self._init_rows()
         waiting: list[Batch] = []
         first: list[Rows] = []
         n_rows = 0
@@ -197,7 +267,7 @@ class StreamRun:
             failure = error  # the rows before it are worth keeping first
         if n_rows == 0:
             raise StreamError("The stream holds no rows.")
-        self.model.statistics_ = self.model._start(_stacked(first))
+        self.reached = Reached(self.model._start(_stacked(first)))
         first.clear()
 
         def everything() -> Iterator[Batch]:
@@ -210,7 +280,10 @@ class StreamRun:
 
         return everything()
 
-    def _start_from_reservoir(self, init_rows: int) -> None:
+    def _init_rows(self) -> int:
+        return init_row_count(self.model.n_centers, self.model.centers, self.model.sigma)
+
+    def _start_from_reservoir(self) -> None:
         """A pass of its own keeps a sample of all rows, from which centres are chosen."""
         if not self.source.repeatable:
             raise ValueError(
@@ -222,7 +295,7 @@ class StreamRun:
         for k, batch in enumerate(self._guarded(self.source.batches())):
             X = self._rows_of(batch, k)
             if sample is None:
-                sample = HeldOutSample.empty(init_rows, X.shape[1], 1, sp.issparse(X))
+                sample = HeldOutSample.empty(self._init_rows(), X.shape[1], 1, sp.issparse(X))
             keys = row_hashes(X)
             at = sample.chosen(keys)
             ones = np.ones(at.size)
@@ -231,7 +304,7 @@ class StreamRun:
             sample = sample.add(keys[at], X[at], nothing, ones, ones[:, None], counts)
         if sample is None or sample.size == 0:
             raise StreamError("The stream holds no rows.")
-        self.model.statistics_ = self.model._start(sample.X)
+        self.reached = Reached(self.model._start(sample.X))
 
     def _rows_of(self, batch: Batch, number: int) -> Rows:
         """The features of a batch among the first, checked as far as they can be yet."""
@@ -253,38 +326,3 @@ def init_row_count(n_centers: Any, given: Any, sigma: Any) -> int:
         return MEDIAN_ROWS if isinstance(sigma, str) else 1
     wanted = n_centers if isinstance(n_centers, (int, np.integer)) else AUTO_CENTERS
     return max(MEDIAN_ROWS, POOL_FACTOR * int(wanted))
-
-
-def run_stream(
-    model: Any,
-    source: Any,
-    roles: ColumnRoles,
-    *,
-    classes: Any,
-    batch_rows: int,
-    centers_from: str,
-    checkpoint: Any,
-    every: int,
-    progress: Any,
-    warm_start: bool,
-) -> None:
-    """Go through a stream and leave the sums in ``model.statistics_``."""
-    check_choice("centers_from", centers_from, ("first", "reservoir"))
-    for name, value in (("batch_rows", batch_rows), ("every", every)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise ValueError(f"{name} must be a positive whole number, but {value!r} was given.")
-    sums = getattr(model, "statistics_", None)
-    if not warm_start:
-        model._drop_stream()
-        model.__dict__.pop("feature_names_in_", None)
-    run = StreamRun(
-        model, open_source(source, roles, batch_rows), roles, checkpoint, every, progress
-    )
-    if not run.resume() and warm_start and sums is not None:
-        names = getattr(model, "feature_names_in_", None)
-        run.adopt(sums, roles.features, None if names is None else names.tolist())
-    if roles.y is not None:
-        # tables come out as plain arrays, by the names of their columns
-        names = model.__dict__.pop("feature_names_in_", None)
-        roles.features = roles.features or (None if names is None else names.tolist())
-    run.run(classes, init_row_count(model.n_centers, model.centers, model.sigma), centers_from)

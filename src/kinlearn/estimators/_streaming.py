@@ -9,18 +9,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kinlearn.distributed.fitting import refuse_stream
-from kinlearn.estimators._base import KernelClassifier, _check_for_kernel
-from kinlearn.estimators._checks import AUTO_CENTERS, check_model_choices, check_positive
+from kinlearn.estimators._aside import aside, take_over, unfitted
+from kinlearn.estimators._base import KernelClassifier
+from kinlearn.estimators._checks import (
+    AUTO_CENTERS,
+    check_for_kernel,
+    check_model_choices,
+    check_positive,
+)
 from kinlearn.estimators._sample_rows import SampleRows, given_rows, kept_rows
-from kinlearn.estimators._stream_fit import run_stream
+from kinlearn.estimators._stream_fit import StreamRun
+from kinlearn.familiarity import sampled_support
 from kinlearn.kernels import median_width
 from kinlearn.kernels.measures import Rows
-from kinlearn.posterior import fit_beta, log_loss_rows
+from kinlearn.labels import refuse_mixed_labels
 from kinlearn.rows import find_distinct_rows
+from kinlearn.selection.link import calibrating_link
 from kinlearn.statistics import NormalEquations
+from kinlearn.statistics.batch import read_weights
 from kinlearn.streams import Batch, ColumnRoles, StreamProgress
 from kinlearn.streams.sources import BATCH_ROWS
 
@@ -32,12 +41,22 @@ def streams(estimator: Any) -> bool:
     return estimator.kernel != "precomputed" and estimator.basis == "full"
 
 
+TINY = float(np.finfo(np.float64).tiny)
+
+
 class StreamsRows(KernelClassifier):
-    """A classifier that can be solved from :class:`NormalEquations`, ``statistics_``."""
+    """A classifier that can be solved from :class:`NormalEquations`, ``statistics_``.
+
+    Whatever changes a model works on a copy aside, which replaces it at the end.
+    """
 
     reg: float
     sigma: Any
     statistics_: NormalEquations
+
+    def __sklearn_is_fitted__(self) -> bool:
+        # a stream that was interrupted leaves its sums, which are yet to be solved
+        return hasattr(self, "coef_")
 
     # -- public -------------------------------------------------------------------------------
 
@@ -50,26 +69,28 @@ class StreamsRows(KernelClassifier):
         Parameters
         ----------
         statistics : NormalEquations
-            The sums; kept as ``statistics_`` and added to by later calls of ``partial_fit``. The
-            kernel, its width and the centres are theirs.
+            The sums, a copy of which is kept as ``statistics_`` and added to by later calls of
+            ``partial_fit``. The kernel, its width and the centres are theirs.
 
         Returns
         -------
         self
         """
-        check_model_choices(self)
-        check_positive("reg", self.reg)
+        self._check_parameters()
         self._check_fits(statistics)
         if statistics.n_rows == 0:
             raise ValueError("These sums hold no rows: update them before solving.")
-        self.statistics_ = statistics
-        self.sigma_ = statistics.sigma
-        self.centers_ = statistics.centers
-        self.n_centers_ = statistics.n_centers
-        self.n_features_in_ = statistics.n_features
-        self.__dict__.pop("held_out_scores_", None)
-        self._solve_sums(statistics)
-        return self
+        solved = aside(self)
+        for name in ("held_out_scores_", "held_out_links_"):
+            solved.__dict__.pop(name, None)
+        solved.statistics_ = statistics.copy()
+        solved.sigma_ = statistics.sigma
+        solved.centers_ = statistics.centers
+        solved.n_centers_ = statistics.n_centers
+        solved.n_features_in_ = statistics.n_features
+        solved._keep_support(statistics)
+        solved._solve_sums(statistics)
+        return take_over(self, solved)
 
     def refit(self) -> Any:
         """Solve again from ``statistics_``, after parameters such as ``reg`` were changed.
@@ -111,8 +132,10 @@ class StreamsRows(KernelClassifier):
         """Fit in one pass over rows that need not fit in memory; solve once, at the end.
 
         The result is that of ``fit`` with the same centres on all rows at once. If a batch cannot
-        be read or is not valid, a :class:`~kinlearn.streams.StreamError` names it and its file, and
-        ``statistics_`` holds the rows before it.
+        be read or is not valid, a :class:`~kinlearn.streams.StreamError` names it and its file.
+        Then, and after Ctrl-C, ``statistics_`` holds the whole batches before it, from which
+        :meth:`refit` solves; until then the model is not fitted. Where there are none, it is left
+        as it was.
 
         Parameters
         ----------
@@ -135,8 +158,10 @@ class StreamsRows(KernelClassifier):
             Choose the width and the centres from the first rows (ten times as many as centres), or
             from a sample of all rows, which takes a pass of its own and depends on no order.
         checkpoint : path, optional
-            Where to save sums every `every` batches, at a failure and at the end. If it is there
-            already, its batches are skipped and the rest is added: the result is the same.
+            Where to save sums every `every` batches, at a failure, at Ctrl-C and at the end. If it
+            is there already, its rows are skipped, in whatever batches they come, and the rest is
+            added: the result is the same. Refused is a checkpoint of other centres or another
+            width, or of a source whose last rows before that point were others.
         every : int, default=50
             Batches between checkpoints.
         progress : callable, optional
@@ -149,11 +174,11 @@ class StreamsRows(KernelClassifier):
         -------
         self
         """
-        check_model_choices(self)
+        self._check_parameters()
         self._check_streams()
         refuse_stream(source)
-        run_stream(
-            self,
+        run = StreamRun(
+            aside(self) if warm_start else unfitted(self),
             source,
             ColumnRoles(y, task, sample_weight, features),
             classes=classes,
@@ -162,32 +187,54 @@ class StreamsRows(KernelClassifier):
             checkpoint=checkpoint,
             every=every,
             progress=progress,
-            warm_start=warm_start,
         )
-        return self.fit_statistics(self.statistics_)
+        try:
+            run.run()
+            solved = run.model_so_far().refit()
+        except BaseException:
+            if run.added:
+                take_over(self, run.model_so_far())
+            raise
+        return take_over(self, solved)
 
     # -- adding and removing ------------------------------------------------------------------
 
     def _stream(self, X: Any, y: Any, task: Any, classes: Any, sample_weight: Any) -> None:
         """Add rows, the first of which choose the width and the centres, and solve."""
-        sums = self._sums_for(X)
-        X, y, weights = self._read_batch(X, y, sample_weight)
+        self._check_parameters()
+        self._check_streams()
+        first = not hasattr(self, "statistics_")
+        changed = unfitted(self) if first else aside(self)
+        X, y, weights = changed._read_batch(X, y, sample_weight, reset=first)
+        present = np.ones(X.shape[0], dtype=bool) if weights is None else weights > 0
+        if first:
+            if not present.any():
+                if classes is not None:
+                    warn_no_weight()
+                return  # there is nothing yet to choose a width and centres from
+            self._warn_if_anew()
+            sums = changed._start(X if present.all() else X[present])
+        else:
+            sums = self.statistics_.copy()
         sums.update(X, y, task=task, sample_weight=weights)
         if classes is not None:
             sums.declare(classes)
-        self.fit_statistics(sums)
+        take_over(self, changed.fit_statistics(sums))
 
-    def _add_batch(self, batch: Batch) -> None:
-        """Add a batch of a stream, without solving."""
+    def _with_batch(self, sums: NormalEquations, batch: Batch) -> NormalEquations:
+        """Sums with a batch of a stream added to them."""
         X, task = self._rows_and_tasks(batch)
         X, y, weights = self._read_batch(X, batch.y, batch.sample_weight)
-        self.statistics_.update(X, y, task=task, sample_weight=weights)
+        return sums.copy().update(X, y, task=task, sample_weight=weights)
 
     def _features_of(self, batch: Batch, reset: bool) -> Rows:
-        """The features of a batch, from which centres may be chosen."""
+        """The features of a batch's rows of positive weight, from which centres may be chosen."""
         X, _ = self._rows_and_tasks(batch)
         options: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-        return validate_data(self, X, reset=reset, **options)
+        X = validate_data(self, X, reset=reset, **options)
+        if batch.sample_weight is None:
+            return X
+        return X[read_weights(batch.sample_weight, X.shape[0]) > 0]
 
     def _rows_and_tasks(self, batch: Batch) -> tuple[Any, Any]:
         if batch.task is not None:
@@ -199,24 +246,26 @@ class StreamsRows(KernelClassifier):
 
     def _sums_for(self, X: Any) -> NormalEquations:
         """The sums so far, or new ones whose centres come from these rows."""
-        check_model_choices(self)
+        self._check_parameters()
         self._check_streams()
         if hasattr(self, "statistics_"):
-            return self.statistics_
-        if hasattr(self, "coef_"):
+            return self.statistics_.copy()
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return self._start(X)
+
+    def _warn_if_anew(self) -> None:
+        if hasattr(self, "coef_") and not hasattr(self, "statistics_"):
             warnings.warn(
                 f"This {type(self).__name__} was fitted by fit, which keeps no sums to add to: "
                 "partial_fit starts anew, and what fit learnt is dropped.",
                 UserWarning,
                 stacklevel=4,
             )
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        return self._start(X)
 
     def _start(self, X: Rows) -> NormalEquations:
         """Sums of no rows yet, with the width and the centres chosen from X."""
         kernel = self._kernel()
-        _check_for_kernel(X, kernel)
+        check_for_kernel(X, kernel, self)
         rows = find_distinct_rows(X)
         distinct = X[rows.first]
         sigma = self.sigma
@@ -238,17 +287,24 @@ class StreamsRows(KernelClassifier):
             memory_mb=self.memory_mb,
         )
 
-    def _read_batch(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Any, Array | None]:
-        """Validate rows that follow the first; weights come back with ``class_weight`` in them."""
+    def _read_batch(
+        self, X: Any, y: Any, sample_weight: Any, reset: bool = False
+    ) -> tuple[Rows, Any, Array | None]:
+        """Validate rows; weights come back with ``class_weight`` in them."""
         options: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
         if self._has_table(y):
-            X = validate_data(self, X, reset=False, **options)
+            X = validate_data(self, X, reset=reset, **options)
         else:
-            X, y = validate_data(self, X, y, reset=False, **options)
-        _check_for_kernel(X, self._kernel())
+            refuse_mixed_labels(y)
+            X, y = validate_data(self, X, y, reset=reset, **options)
+        check_for_kernel(X, self._kernel(), self)
         if sample_weight is None and self.class_weight is None:
             return X, y, None
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = (
+            np.ones(X.shape[0])
+            if sample_weight is None
+            else read_weights(sample_weight, X.shape[0])
+        )
         if self.class_weight is not None:
             labels, codes = np.unique(np.asarray(y), return_inverse=True)
             weights = weights * self._factors(labels)[codes.ravel()]
@@ -275,16 +331,20 @@ class StreamsRows(KernelClassifier):
 
     def _forget(self, X: Any, y: Any, task: Any, sample_weight: Any) -> None:
         check_is_fitted(self, "statistics_")
+        self._check_parameters()
         X, y, weights = self._read_batch(X, y, sample_weight)
-        self.statistics_.downdate(X, y, task=task, sample_weight=weights)
-        if self.statistics_.n_rows == 0:
-            raise ValueError(
-                "All rows were removed: nothing is left to fit. The sums are empty; add rows, or "
-                "start anew with clone(model)."
-            )
-        self.fit_statistics(self.statistics_)
+        sums = self.statistics_.copy().downdate(X, y, task=task, sample_weight=weights)
+        if sums.n_rows == 0:
+            take_over(self, unfitted(self))
+        else:
+            self.fit_statistics(sums)
 
     # -- checks -------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        """What can be said of the parameters before any row is read."""
+        check_model_choices(self)
+        check_positive("reg", self.reg)
 
     def _check_streams(self) -> None:
         if not streams(self):
@@ -314,6 +374,14 @@ class StreamsRows(KernelClassifier):
 
     # -- solving ------------------------------------------------------------------------------
 
+    def _keep_support(self, sums: NormalEquations) -> None:
+        """What :meth:`familiarity` compares with: the sample of all rows seen."""
+        self.__dict__.pop("support_", None)
+        sample = sums.held_out_sample()
+        if sample is not None:
+            chosen = self.centers is None
+            self.support_ = sampled_support(self._kernel(), sample.X, sums.centers, chosen)
+
     def _solve_sums(self, sums: NormalEquations) -> None:
         raise NotImplementedError
 
@@ -341,22 +409,40 @@ class StreamsRows(KernelClassifier):
                 warn_no_rows()
             return
         scores = self._held_out_of(sums, rows)
-        targets, weights = rows.plain_targets, rows.plain_weights
-        self.beta_ = fit_beta(scores, targets, weights, rows.n_units)
-        losses = log_loss_rows(scores, self.beta_, targets)
-        self.held_out_log_loss_ = float(np.average(losses, weights=weights))
+        balance = None if self.class_weight is None else self._factors(sums.classes)
+        known = scores, rows.targets, rows.weights
+        link = calibrating_link(*known, rows.n_units, rows.repeated, balance)
+        self._keep_link(link)
+        losses = -np.einsum("nc,nc->n", rows.targets, np.log(np.maximum(link(scores), TINY)))
+        self.held_out_log_loss_ = float(np.average(losses, weights=rows.weights))
 
     def _kept_rows(self, sums: NormalEquations) -> SampleRows | None:
         if self.posterior != "calibrated":
             return None
-        return kept_rows(sums, self._factors(sums.classes))
+        return kept_rows(sums, self._target_factors(sums))
 
     def _calibrate_again(self, X: Any, y: Any, task: Any, sample_weight: Any) -> None:
         check_is_fitted(self, "statistics_")
         X, y, weights = self._read_batch(X, y, sample_weight)
         sums = self.statistics_
-        rows = given_rows(sums, X, y, task, weights, self._factors(sums.classes))
-        self._calibrate_on(sums, rows)
+        changed = aside(self)
+        factors = self._target_factors(sums)
+        changed._calibrate_on(sums, given_rows(sums, X, y, task, weights, factors))
+        take_over(self, changed)
+
+    def _target_factors(self, sums: NormalEquations) -> Array:
+        """The class weight of every target column."""
+        return self._factors(sums.classes)
+
+
+def warn_no_weight() -> None:
+    """Say what becomes of classes declared with rows that do not count."""
+    warnings.warn(
+        "No row of this first batch has any weight, so that nothing was begun: give classes again "
+        "with the first rows of positive weight.",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def warn_no_rows() -> None:

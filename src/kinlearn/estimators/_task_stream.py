@@ -113,12 +113,12 @@ class TaskStream(StreamsRows, TaskClassifier):
         task : array-like of shape (n_samples,), optional
             Their task ids.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights, as they were when the rows were added.
+            Weights: how many copies of each row are to go.
 
         Returns
         -------
         self
-            The fitted model.
+            The model.
         """
         X, ids = split_tasks(X, task, self.task_column)
         self._forget(X, y, ids, sample_weight)
@@ -151,6 +151,10 @@ class TaskStream(StreamsRows, TaskClassifier):
     def _rows_and_tasks(self, batch: Batch) -> tuple[Any, Any]:
         return split_tasks(batch.X, batch.task, self.task_column)
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._checked_sharing()
+
     def _solve_sums(self, sums: NormalEquations) -> None:
         sharing = self._checked_sharing()
         self._take_classes(sums)
@@ -174,7 +178,7 @@ class TaskStream(StreamsRows, TaskClassifier):
         order = sums.columns(np.arange(len(self.classes_)))
         own = np.empty_like(rows.targets)
         own[:, order] = rows.targets
-        scores = system.leave_one_out(rows.features, own, rows.weights, rows.task)
+        scores = system.leave_one_out(rows.features, own, rows.units, rows.task)
         return sums.columns(scores)
 
     def _kept_rows(self, sums: NormalEquations) -> SampleRows | None:

@@ -68,7 +68,9 @@ class MultiLabelLSPC(LabelStream):
         As in :class:`LSPC`. The calibrated posterior has a beta per label, shrunk towards the one
         that calibrates all labels together.
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes in the fit, label by label. Calibration ignores them.
+        Weights of classes in the fit, label by label; ``"balanced"`` counts a row of weight 2
+        twice. Scores and decisions at a threshold of ½ lean by them, calibrated probabilities stay
+        at the prevalence of the data.
     degree, coef0, memory_mb, random_state
         As in :class:`LSPC`.
 
@@ -92,12 +94,21 @@ class MultiLabelLSPC(LabelStream):
         Calibration of all labels together; NaN when the rule needs none.
     betas_ : ndarray of shape (n_labels,)
         Calibration of each label, shrunk towards ``beta_``.
+    gamma_, gammas_, score_floor_ : float, ndarray of shape (n_labels,) and float
+        Where most rows repeat: the powers of scores in the posterior, of all labels together and
+        of each label, and the least score that is raised to them.
+    prior_shift_ : ndarray of shape (classes of all learnt labels,)
+        With ``class_weight``: what is added to the log-odds of the classes, label after label (0
+        and 1 of each indicator), so that probabilities are at the prevalence of the data.
     thresholds_ : ndarray of shape (n_labels,)
         Thresholds of indicators.
     prior_ : ndarray or list of ndarrays
         Share of each label, or of each of its classes.
     held_out_scores_ : ndarray of shape (n_samples, columns)
-        Held-out scores, in the columns of ``coef_``.
+        Scores of the rows, each with one copy of itself held out, in the columns of ``coef_``.
+    held_out_links_ : ndarray of shape (n_samples, 2 * learnt labels + 1 + their classes)
+        How each of them becomes a probability, learnt from other rows: every label's beta, then
+        every label's gamma, the least score, and the shift of each class.
     n_iter_ : int
         Steps of conjugate gradients in the final fit, over all classes; 1 for other solvers.
     residual_ : float
@@ -222,9 +233,9 @@ class MultiLabelLSPC(LabelStream):
             warn_single_row()
         elif self._needs_held_out:
             closed = not isinstance(fit, IterativeFit)
-            splits, pooled = self._splits("loo", data, groups, closed_form=closed)
-            rows = self._held_out_labels(data, design, splits, pooled)
-            self._calibrate_labels(data, rows, splits, fit.held_out(points, splits)[0])
+            validation = self._validation("loo", data, groups, closed_form=closed)
+            rows = self._held_out_labels(data, design, validation)
+            self._calibrate_labels(data, rows, fit.held_out(points, validation.splits)[0])
         coef = self._final_coefficients(design, fit, points)
         self._keep_labels(np.array([self.sigma_]), coef[None], data)
         return self

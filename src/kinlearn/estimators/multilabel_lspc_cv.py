@@ -17,10 +17,11 @@ from kinlearn.kernels import Kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.selection import combine as combining
 from kinlearn.selection.grids import SHARINGS, default_regs, default_sigmas
+from kinlearn.selection.label_mixture import LabelMixture, learn_label_mixture
 from kinlearn.selection.label_scoring import HeldOutLabels, resolve_label_scoring
 from kinlearn.selection.label_search import LabelGridSearch
+from kinlearn.selection.reporting import reported_scores
 from kinlearn.solvers.label_fits import IterativeFit
-from kinlearn.solvers.splits import Splits
 
 # Held-out scores of the whole grid are kept up to this much memory; fewer rows beyond.
 SCORES_MB = 1024
@@ -46,7 +47,9 @@ class MultiLabelLSPCCV(MultiLabelClassifier):
         its optimum sits on an edge, a given one only warns. With unobserved labels the grid left
         out is thinner, since each of its points is a run of conjugate gradients.
     cv : "loo", int, splitter or iterable, default="loo"
-        What is held out. With unobserved labels or ``class_weight``, ``"loo"`` means 5 folds.
+        What is held out: one copy of a row, or folds over which the answers of every label are
+        spread, shuffled, rare ones first. With unobserved labels or ``class_weight``, ``"loo"``
+        means 5 folds.
     scoring : str or callable, optional
         What ``sigma_``, ``reg_``, ``sharing_`` and ``best_score_`` go by: ``"squared_error"`` (the
         default), ``"log_loss"``, ``"hamming_loss"``, ``"f1_micro"``, ``"f1_macro"``, ``"roc_auc"``
@@ -86,9 +89,13 @@ class MultiLabelLSPCCV(MultiLabelClassifier):
     intercept_ : ndarray of shape (columns,)
         Offsets of the scores; zero unless a calibrated posterior is stacked.
     cv_scores_ : ndarray of shape (n_points, n_rows, columns)
-        Held-out scores of every point for the distinct rows in ``cv_rows_``, if stored.
-    classes_, label_names_, learnt_, similarity_, beta_, betas_, thresholds_, prior_, \
-held_out_scores_, n_iter_, residual_
+        Held-out scores of every point for the rows in ``cv_rows_``, if stored; equal rows with
+        equal labels are one.
+    held_out_scores_ : ndarray of shape (n_samples, columns)
+        Scores of the rows, each with one copy of itself held out, mixed and scaled by what the
+        other rows taught: each fifth of the rows by the other four.
+    classes_, label_names_, learnt_, similarity_, beta_, betas_, gamma_, gammas_, score_floor_, \
+prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
         As in :class:`MultiLabelLSPC`.
     single_, indicator_
         As in :class:`MultiLabelLSPC`.
@@ -201,33 +208,44 @@ held_out_scores_, n_iter_, residual_
         median = self._median(data, kernel)  # type: ignore[arg-type]
         axes = self._axes(data, kernel, median)
         design = self._label_design(data, kernel, median, n_decompositions=axes["sigma"].size)
-        search, splits = self._search(data, design, axes, groups, kernel, scoring)
+        search = self._search(data, design, axes, groups, kernel, scoring)
         self._start_fit(data)
-        scores = search.combine(self.combine, refine=self.posterior == "calibrated")
-        self.class_scales_: list[np.ndarray] | None = None
-        self.intercept_ = np.zeros(scores.shape[1])
-        self._calibrate_labels(data, search.label_rows, splits, scores)
-        self.weights_ = search.weights
+        found = self._keep_label_mixture(search, data)
         self._keep_search(search)
         if self.store_cv_scores:
             self.cv_scores_ = search.scores
-            self.cv_rows_ = data.rows.first[splits.rows]
+            self.cv_rows_ = data.units.first[search.rows.validation.unit]
         del search.scores
-        kept = search.kept_points()
+        kept = search.kept_points(found.weights)
         coefs = np.stack([self._coefficients(design, *mix) for mix in kept])
         if self.class_scales_ is not None:
-            coefs = search.label_rows.layout.scaled(coefs, self.class_scales_)
+            coefs = search.rows.layout.scaled(coefs, self.class_scales_)
         self._keep_labels(np.array([sigma for sigma, _, _ in kept]), coefs, data)
         return self
 
-    def _calibrate_classes(self, rows: HeldOutLabels, scores: np.ndarray) -> np.ndarray:
-        if self.combine != "stack" or self.class_weight is not None:
-            return scores
-        betas = self.betas_[self.learnt_]
-        self.class_scales_, offsets, betas = rows.class_calibrations(scores, betas)
-        self.betas_[self.learnt_] = betas
-        self.intercept_ = rows.layout.offset_columns(offsets, scores.shape[1])
-        return rows.layout.scaled(scores, self.class_scales_) + self.intercept_
+    def _keep_label_mixture(self, search: LabelGridSearch, data: LabelTrainingSet) -> LabelMixture:
+        """Combine the points and calibrate; keep it, and the held-out scores as reported."""
+        calibrated, balance = self.posterior == "calibrated", self._label_balance(data)
+
+        def learn(rows: HeldOutLabels) -> LabelMixture:
+            judged = search if rows is search.rows else search.on(rows)
+            return learn_label_mixture(judged, self.combine, balance, calibrated)
+
+        found = learn(search.rows)
+        self.weights_ = found.weights
+        self.class_scales_: list[np.ndarray] | None = found.calibration.scales
+        self.intercept_ = found.calibration.offset
+        self._keep_label_links(found.calibration.common, found.calibration.links)
+        self._set_thresholds(search.rows, found.scores)
+        self._keep_reported(
+            reported_scores(
+                search.rows,
+                learn,
+                score=lambda learnt: learnt.scores,
+                numbers=lambda learnt: learnt.calibration.numbers(),
+            )
+        )
+        return found
 
     def _scores(self, X: Any) -> np.ndarray:
         return super()._scores(X) + self.intercept_
@@ -264,13 +282,14 @@ held_out_scores_, n_iter_, residual_
         groups: Any,
         kernel: Kernel,
         scoring: Any,
-    ) -> tuple[LabelGridSearch, Splits]:
+    ) -> LabelGridSearch:
         n_columns = sum(len(problem.columns) for problem in design.problems)
         n_points = int(np.prod([values.size for values in axes.values()]))
         max_rows = max(100, SCORES_MB * 2**20 // (4 * n_points * n_columns))
-        splits, pooled = self._splits(
+        validation = self._validation(
             self.cv, data, groups, closed_form=design.complete, max_rows=max_rows
         )
+        splits = validation.splits
         # Single precision stores scores well enough to select by; they are computed in double.
         small = 8 * n_points * n_columns * splits.n_rows_held_out <= SCORES_MB * 2**20 // 4
         dtype = np.float64 if small else np.float32
@@ -287,11 +306,11 @@ held_out_scores_, n_iter_, residual_
             axes=axes,
             growing={"sigma": self.sigmas is None and kernel.has_width, "reg": self.regs is None},
             evaluate=evaluate,
-            label_rows=self._held_out_labels(data, design, splits, pooled),
+            rows=self._held_out_labels(data, design, validation),
             scoring=scoring,
         )
         search.run()
-        return search, splits
+        return search
 
     def _keep_search(self, search: LabelGridSearch) -> None:
         self.cv_results_ = search.results()

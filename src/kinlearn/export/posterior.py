@@ -8,14 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.export.graph import DOUBLE, Graph
+from kinlearn.posterior import Link
 
 
 def add_posterior(
-    graph: Graph, scores: str, rule: str, beta: float, fallback: NDArray[np.float64]
+    graph: Graph, scores: str, rule: str, link: Link, fallback: NDArray[np.float64]
 ) -> str:
     """Append what :func:`kinlearn.posterior.posterior` computes, and return its name."""
-    if rule == "calibrated" and not np.isnan(beta):
-        return graph.add("Softmax", graph.add("Mul", scores, graph.constant(float(beta))), axis=1)
+    if rule == "calibrated" and not np.isnan(link.beta):
+        logits = graph.add("Mul", scores, graph.constant(float(link.beta)))
+        if link.gamma:
+            raised = graph.add("Max", scores, graph.constant(float(link.floor)))
+            power = graph.add("Mul", graph.add("Log", raised), graph.constant(float(link.gamma)))
+            logits = graph.add("Add", logits, power)
+        if np.any(link.shift):
+            logits = graph.add("Add", logits, graph.constant(np.atleast_2d(link.shift)))
+        return graph.add("Softmax", logits, axis=1)
     if rule != "raw":
         scores = graph.add("Max", scores, graph.constant(0.0))
     ratio = graph.add("Div", scores, graph.sum(scores, axis=1))

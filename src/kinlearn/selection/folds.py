@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 
 from kinlearn.rows import DistinctRows
+from kinlearn.selection.label_folds import deal_labels
 from kinlearn.solvers.splits import Block, Leaving, Splits
 from kinlearn.units import Units
 
@@ -43,7 +44,7 @@ class Validation:
     n_copies : float
         Number of copies of all rows.
     repeated : float
-        Share of them that have another copy.
+        Share of them that have another copy of their class.
     """
 
     splits: Splits
@@ -111,14 +112,15 @@ def make_validation(
         Which rows are distinct.
     units : Units
         The copies they stand for.
-    strata : ndarray of int of shape (n_passed,)
-        What folds are stratified by: the class, or the class and the task.
+    strata : ndarray of int of shape (n_passed,) or (n_passed, T)
+        What folds are stratified by: the class, or the class and the task, or the classes of T
+        labels.
     groups : ndarray of shape (n_passed,), optional
         Group of each passed row: ``"loo"`` then leaves one group out, an integer k makes k
         stratified folds of whole groups.
     factors : ndarray of shape (units,), optional
         What a class weight adds to the weight of each unit.
-    labels : ndarray of shape (n_passed,), optional
+    labels : ndarray of shape (n_passed,) or (n_passed, T), optional
         What a splitter of the user's own gets to see; the strata when left out.
     max_rows : int, optional
         Leave-one-out of at most this many entries, evenly spread, when there are more.
@@ -142,7 +144,7 @@ def make_validation(
     else:
         seen = strata if labels is None else labels
         splitter = check_cv(cv, seen, classifier=True)
-        folds = list(splitter.split(np.zeros((seen.size, 1)), seen, groups))
+        folds = list(splitter.split(np.zeros((len(seen), 1)), seen, groups))
     return _of_folds(folds, rows, units, masses, reported, pooled=isinstance(cv, str))
 
 
@@ -247,7 +249,7 @@ def _leaving(
     if not np.isin(removed, rows.member[stays]).any():
         return None
     share_of_unit = np.bincount(units.of[gone], weights=units.passed[gone], minlength=units.size)
-    share_of_unit /= units.counts
+    share_of_unit = share_of_unit / units.counts
     used = np.flatnonzero(share_of_unit)
     at = np.searchsorted(removed, units.row[used])
     leaves = sp.csr_matrix(
@@ -286,7 +288,10 @@ def _dealt_folds(
         raise ValueError(
             f"cv={k} folds need at least 2 and at most {n_units}, the number of {what}."
         )
-    if groups is None:
+    if strata.ndim == 2:
+        rank = in_order_of_values(rows, units)[kept]
+        fold = deal_labels(k, strata[kept], rank, seed, None if groups is None else groups[kept])
+    elif groups is None:
         fold = deal(k, strata[kept], in_order_of_values(rows, units)[kept], seed)
     else:
         fold = _dealt_groups(k, strata[kept], groups[kept], seed)
@@ -351,6 +356,3 @@ def deal(k: int, strata: np.ndarray, rank: np.ndarray, seed: int) -> np.ndarray:
     fold = np.empty(n, dtype=np.intp)
     fold[np.lexsort((drawn, strata))] = np.arange(n) % k
     return fold
-
-
-make_splits = None  # TEMP

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import label_ranking_average_precision_score
 
-from kinlearn.posterior import fit_common_beta, log_loss_rows, shrunk_beta
-from kinlearn.selection.class_calibration import class_calibration
+from kinlearn.posterior import Link, fit_common_beta, log_loss_rows
+from kinlearn.selection.folds import Validation
+from kinlearn.selection.label_link import joined, label_links
+from kinlearn.selection.link import MANY_COPIES
 from kinlearn.selection.scoring import weighted_auc
 
 Array: TypeAlias = NDArray[np.float64]
@@ -90,8 +92,8 @@ class ScoreLayout:
 
 
 @dataclass(frozen=True)
-class HeldOutLabels:
-    """The rows that held-out scores speak of, in the scores' order.
+class LabelTargets:
+    """What held-out scores of labels are calibrated by, in the scores' order.
 
     Attributes
     ----------
@@ -99,63 +101,33 @@ class HeldOutLabels:
     targets : list of ndarrays of shape (R, classes)
         Chance of every class of every label.
     weights : ndarray of shape (R, T)
-        Weights of the pairs, from ``sample_weight`` alone; 0 where unobserved.
-    fit_targets, fit_weights : ndarrays of shape (R, score columns)
-        What least squares fits, with ``class_weight`` too.
-    pair_targets, pair_weights : as `targets` and `weights`
-        The same by label and class, the weights about one on average.
-    n_smooth : int
-        Number of distinct training rows.
-    starts : ndarray or None
-        Where each fold begins; None to score all rows together.
-    expand : callable
-        Gives (Y of original rows, scores for them) to a user's own criterion.
+        Numbers of copies, from ``sample_weight`` alone; 0 where unobserved.
+    n_smooth : float
+        Number of copies of all training rows.
+    repeated : float
+        Share of them that have another copy of their class, the mean over labels.
     """
 
     layout: ScoreLayout
     targets: list[Array]
     weights: Array
-    fit_targets: Array
-    fit_weights: Array
-    pair_targets: list[Array]
-    pair_weights: Array
-    n_smooth: int
-    starts: NDArray[np.intp] | None
-    expand: Callable[[Array], tuple[Array, Array]]
-
-    def parts(self) -> list[slice]:
-        """Return the slices of rows scored together."""
-        if self.starts is None:
-            return [slice(0, len(self.weights))]
-        return [slice(a, b) for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+    n_smooth: float
+    repeated: float
 
     def beta(self, scores: Array) -> float:
         """The one beta that calibrates all labels."""
-        return fit_common_beta(_joined(self._blocks(scores)), self.n_smooth)
+        return fit_common_beta(joined(self.blocks(scores)), self.n_smooth)
 
-    def betas(self, scores: Array, common: float) -> Array:
-        """A beta for every label, near the common one."""
-        if self.layout.n_labels == 1:
-            return np.array([common])
-        unit = float(self.weights[self.weights > 0].mean())
-        return np.array(
-            [shrunk_beta(q, z, w / unit, common, self.n_smooth) for q, z, w in self._blocks(scores)]
-        )
+    def links(self, scores: Array, balances: list[Array] | None = None) -> tuple[Link, list[Link]]:
+        """The link of all labels together, and one for every label, near the common one."""
+        return label_links(self.blocks(scores), self.n_smooth, self.repeated, balances)
 
-    def class_calibrations(
-        self, scores: Array, betas: Array
-    ) -> tuple[list[Array], list[Array], Array]:
-        """Scales and offsets of every label's classes, in units of its beta."""
-        mean = float(self.weights[self.weights > 0].mean())
-        unit = 1.0 if self.layout.n_labels == 1 else mean
-        found = [
-            class_calibration(q, z, w / unit, float(beta), self.n_smooth)
-            for (q, z, w), beta in zip(self._blocks(scores), betas, strict=True)
-        ]
-        scales, offsets, units = zip(*found, strict=True)
-        return list(scales), list(offsets), np.array(units)
+    @property
+    def many_copies(self) -> bool:
+        """Whether most rows were seen more than once."""
+        return self.repeated >= MANY_COPIES
 
-    def _blocks(self, scores: Array) -> list[tuple[Array, Array, Array]]:
+    def blocks(self, scores: Array) -> list[tuple[Array, Array, Array]]:
         """Scores, targets and weights of every label's observed rows."""
         by_label = self.layout.by_label(scores.astype(np.float64, copy=False))
         blocks = []
@@ -165,11 +137,61 @@ class HeldOutLabels:
         return blocks
 
 
-def _joined(blocks: list[tuple[Array, Array, Array]]) -> list[tuple[Array, Array, Array]]:
-    """Join labels of equally many classes, so that few large blocks are left."""
-    sizes = sorted({q.shape[1] for q, _, _ in blocks})
-    groups = [[block for block in blocks if block[0].shape[1] == size] for size in sizes]
-    return [tuple(np.concatenate(part) for part in zip(*group, strict=True)) for group in groups]  # type: ignore[misc]
+@dataclass(frozen=True)
+class HeldOutLabels(LabelTargets):
+    """The copies of rows that held-out scores speak of, in the scores' order.
+
+    Attributes
+    ----------
+    layout, targets, weights, n_smooth, repeated
+        As in :class:`LabelTargets`.
+    fit_targets, fit_weights : ndarrays of shape (R, score columns)
+        What least squares fits, with ``class_weight`` too.
+    pair_weights : ndarray of shape (R, T)
+        The same weights by label.
+    starts : ndarray or None
+        Where each fold begins; None to score all rows together.
+    validation : Validation
+        What was held out.
+    expand : callable
+        Gives (Y of original rows, scores for them) to a user's own criterion.
+    """
+
+    fit_targets: Array
+    fit_weights: Array
+    pair_weights: Array
+    starts: NDArray[np.intp] | None
+    validation: Validation
+    expand: Callable[[Array], tuple[Array, Array]]
+
+    def parts(self) -> list[slice]:
+        """Return the slices of rows scored together."""
+        if self.starts is None:
+            return [slice(0, len(self.weights))]
+        return [slice(a, b) for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+
+    @property
+    def strata(self) -> NDArray[np.intp] | None:
+        """Of a single label, the class of each entry, one more where it is unobserved."""
+        if self.layout.n_labels > 1:
+            return None
+        unknown = self.targets[0].shape[1]
+        return np.where(self.weights[:, 0] > 0, self.targets[0].argmax(axis=1), unknown)
+
+    def reweighted(self, factors: Array) -> HeldOutLabels:
+        """The same with every entry's weights times a factor; entries of weight 0 are unknown."""
+
+        def expand(scores: Array) -> tuple[Array, Array]:
+            return self.expand(np.where(factors[:, None] > 0, scores, np.nan))
+
+        column = factors[:, None]
+        return replace(
+            self,
+            weights=self.weights * column,
+            fit_weights=self.fit_weights * column,
+            pair_weights=self.pair_weights * column,
+            expand=expand,
+        )
 
 
 def resolve_label_scoring(scoring: Any, indicator: bool) -> Any:
@@ -214,14 +236,18 @@ def score_label_grid(
     if isinstance(scoring, str) and scoring in ROW_WISE:
         by_row = np.stack([row_scores(point, rows, scoring) for point in scores])
         weights = row_weights(rows, scoring)
-        values = np.stack(
-            [by_row[:, part] @ weights[part] / weights[part].sum() for part in parts], axis=1
-        )
+        values = np.stack([by_row[:, part] @ _shares(weights[part]) for part in parts], axis=1)
         return values, by_row
     values = np.array(
         [[_score_part(point, rows, part, scoring) for part in parts] for point in scores]
     )
     return values, None
+
+
+def _shares(weights: Array) -> Array:
+    """Weights that add up to one; NaN where there are none."""
+    total = float(weights.sum())
+    return weights / total if total > 0 else np.full(weights.size, np.nan)
 
 
 def row_weights(rows: HeldOutLabels, scoring: Any) -> Array:

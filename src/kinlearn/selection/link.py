@@ -6,12 +6,37 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
-from kinlearn.posterior import Link, smooth
+from kinlearn.posterior import Link, fit_beta, smooth
 
 # Precision of the normal prior of a class's shift around what its weight suggests.
 SHIFT_PRECISION = 3.0
 # Precision of the normal prior of γ around zero.
 GAMMA_PRECISION = 0.3
+# Where at least this share of rows has another copy, scores are frequencies rather than guesses.
+MANY_COPIES = 0.5
+
+
+def calibrating_link(
+    scores: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray,
+    n_smooth: float,
+    repeated: float,
+    balance: np.ndarray | None = None,
+) -> Link:
+    """Return the link that calibrates held-out scores: one beta, unless more is called for.
+
+    Parameters
+    ----------
+    scores, targets, weights, n_smooth, balance
+        As in :func:`fit_link`.
+    repeated : float
+        Share of the rows that have another copy of their class.
+    """
+    many = repeated >= MANY_COPIES
+    if not many and balance is None:
+        return Link(fit_beta(scores, targets, weights, n_smooth))
+    return fit_link(scores, targets, weights, n_smooth, repeated=many, balance=balance)
 
 
 def fit_link(
@@ -85,6 +110,6 @@ def fit_link(
     return Link(
         beta=float(x[0]) / reach,
         gamma=float(x[1]) if repeated else 0.0,
-        floor=floor,
+        floor=floor if repeated else 1.0,
         shift=0.0 if balance is None else x[n_linear:] - x[n_linear:].mean(),
     )

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kinlearn.posterior import Link, fit_beta
+from kinlearn.posterior import Link
 from kinlearn.selection.class_calibration import class_calibration
-from kinlearn.selection.link import fit_link
+from kinlearn.selection.link import calibrating_link
 from kinlearn.selection.scoring import HeldOutRows
 from kinlearn.selection.search import GridSearch
 
@@ -80,14 +80,12 @@ def calibrate(
         where rows repeat: their scores are frequencies, and the link is learnt instead.
     """
     scale, offset = np.ones(scores.shape[1]), np.zeros(scores.shape[1])
-    known = rows.targets, rows.weights
-    if balance is not None or rows.repeated:
-        link = fit_link(scores, *known, rows.n_smooth, repeated=rows.repeated, balance=balance)
-        return Calibration(link, scale, offset)
-    beta = fit_beta(scores, *known, rows.n_smooth)
-    if by_class:
-        scale, offset, beta = class_calibration(scores, *known, beta, rows.n_smooth)
-    return Calibration(Link(beta), scale, offset)
+    known = scores, rows.targets, rows.weights
+    link = calibrating_link(*known, rows.n_smooth, rows.validation.repeated, balance)
+    if by_class and balance is None and not rows.repeated:
+        scale, offset, beta = class_calibration(*known, float(link.beta), rows.n_smooth)
+        link = Link(beta)
+    return Calibration(link, scale, offset)
 
 
 def learn_mixture(

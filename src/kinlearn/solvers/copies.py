@@ -1,7 +1,7 @@
 """Scores of a row without some of its copies, from the solution with all of them.
 
-A distinct row of weight w and target z stands for copies. Where a share s of its weight leaves, with
-the targets y of these copies, the row stays with the weight (1-s)w and the target
+A distinct row of weight w and target z stands for copies. Where a share s of its weight leaves,
+with the targets y of these copies, the row stays with the weight (1-s)w and the target
 ``z' = (z - s·y)/(1-s)``, and so does its centre.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kinlearn.solvers.primal import LARGEST_LEVERAGE
 from kinlearn.solvers.splits import Leaving
 
 
@@ -36,7 +37,7 @@ def without_one_copy(
     >>> without_one_copy(q, h, np.array([0.5]), np.array([[1.0, 0.0]]))
     array([[0., 1.]])
     """
-    pull = (leverage * share)[..., None]
+    pull = np.minimum(leverage * share, LARGEST_LEVERAGE)[..., None]
     return (scores - pull * targets) / (1.0 - pull)
 
 

@@ -27,8 +27,8 @@ BLOCK_BYTES = 24 << 20
 class FoldedTargets:
     """Targets of the whole problem and of those with one block left out, side by side.
 
-    Problem 0 is the whole, problem j+1 leaves block j of the splits out: rows, or some of the copies
-    that a row stands for.
+    Problem 0 is the whole, problem j+1 leaves block j of the splits out: rows, or some of the
+    copies that a row stands for.
 
     Parameters
     ----------

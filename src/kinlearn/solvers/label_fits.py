@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kinlearn.solvers.label_problems import LabelProblem
@@ -13,7 +14,7 @@ from kinlearn.solvers.masked_labels import solve_masked, unrotate
 from kinlearn.solvers.multilabel_cg import IterativeSolution, solve_cg
 from kinlearn.solvers.multilabel_direct import solve_direct
 from kinlearn.solvers.multilabel_held_out import LeaveOneOut
-from kinlearn.solvers.splits import Splits
+from kinlearn.solvers.splits import Block, Leaving, Splits
 from kinlearn.solvers.sylvester import (
     FeatureSpectrum,
     feature_spectrum,
@@ -24,6 +25,36 @@ from kinlearn.solvers.sylvester import (
 
 Array: TypeAlias = NDArray[np.float64]
 Points: TypeAlias = "list[tuple[float, float]]"  # (reg, sharing)
+# A unit of which less than this share is left has left: the rest is rounding.
+NOTHING = 1e-9
+
+
+class LabelCopies(NamedTuple):
+    """Weights of the copies that rows stand for, those of a row and its labels together.
+
+    Attributes
+    ----------
+    row : ndarray of shape (U,)
+        The row of each unit.
+    mass : ndarray of shape (U,)
+        Weight of all its copies.
+    pair_weights : ndarray of shape (U, T), or (U, 1) for complete labels
+        The same in each label, class weights included; 0 where unobserved.
+    """
+
+    row: NDArray[np.intp]
+    mass: Array
+    pair_weights: Array
+
+    def staying(self, block: Block) -> Array:
+        """The share of each unit that stays when a block leaves, shape (U,)."""
+        gone = np.isin(self.row, block.removed)
+        if block.leaving is None:
+            return (~gone).astype(np.float64)
+        leaves = np.bincount(self.row, weights=self.mass)[block.removed] * block.leaving.share
+        stays = 1.0 - np.asarray(block.leaving.copies.T @ leaves) / self.mass
+        stays[np.isin(self.row, block.removed[block.leaving.whole])] = 0.0
+        return np.where(stays < NOTHING, 0.0, np.minimum(stays, 1.0))
 
 
 @dataclass(frozen=True)
@@ -39,6 +70,8 @@ class LabelSystem:
         T of the objective.
     own_centers : bool
         True when the centres are the rows: they are then held out with them.
+    copies : LabelCopies
+        What rows stand for: some copies of a row may leave alone.
     row_weights : ndarray of shape (n,) or None
         Row weights of complete labels.
     pair_weights : ndarray of shape (n, T) or None
@@ -49,6 +82,7 @@ class LabelSystem:
     problems: list[LabelProblem]
     n_labels: int
     own_centers: bool
+    copies: LabelCopies
     row_weights: Array | None = None
     pair_weights: Array | None = None
 
@@ -57,20 +91,54 @@ class LabelSystem:
         """Number of score columns."""
         return sum(len(problem.columns) for problem in self.problems)
 
-    def training(self, kept: NDArray[np.intp]) -> LabelSystem:
-        """The system of some rows, whose centres are theirs where centres are rows."""
-        features = self.features[np.ix_(kept, kept)] if self.own_centers else self.features[kept]
-        return replace(
+    def without(self, block: Block) -> tuple[NDArray[np.intp], LabelSystem]:
+        """Return the rows that stay when a block leaves, and their system.
+
+        Where centres are rows, theirs are the centres. A row of which some copies leave stays with
+        the weights and targets of the others, label by label.
+        """
+        copies = self.copies
+        left = copies.staying(block)[:, None] * copies.pair_weights
+        leaving = block.leaving
+        lost = block.removed if leaving is None else block.removed[leaving.whole]
+        kept = np.setdiff1d(np.arange(len(self.features)), lost)
+        n_units = copies.row.size
+        rows = sp.csr_matrix(
+            (np.ones(n_units), (copies.row, np.arange(n_units))),
+            shape=(len(self.features), n_units),
+        )[kept]
+        pairs = np.asarray(rows @ left)
+        complete = self.pair_weights is None
+        return kept, replace(
             self,
-            features=features,
-            problems=[problem.rows(kept) for problem in self.problems],
-            row_weights=None if self.row_weights is None else self.row_weights[kept],
-            pair_weights=None if self.pair_weights is None else self.pair_weights[kept],
+            features=self.features[np.ix_(kept, kept)] if self.own_centers else self.features[kept],
+            problems=[_remaining(problem, rows, left, pairs) for problem in self.problems],
+            row_weights=unless_equal(pairs[:, 0]) if complete else None,
+            pair_weights=None if complete else pairs,
         )
 
     def test_features(self, rows: NDArray[np.intp], kept: NDArray[np.intp]) -> Array:
         """Features of other rows for the system of the rows kept."""
         return self.features[np.ix_(rows, kept)] if self.own_centers else self.features[rows]
+
+
+def _remaining(
+    problem: LabelProblem, rows: sp.csr_matrix, left: Array, pairs: Array
+) -> LabelProblem:
+    """A problem with the targets of the copies that are left, whose weights are given."""
+    assert problem.units is not None
+    columns = np.zeros(1, np.intp) if problem.pair_weights is None else problem.labels
+    weights = pairs[:, columns]
+    sums = np.asarray(rows @ (left[:, columns] * problem.units))
+    targets = np.divide(sums, weights, out=np.zeros_like(sums), where=weights > 0)
+    own = None if problem.pair_weights is None else weights
+    return problem._replace(targets=targets, pair_weights=own, units=None)
+
+
+def unless_equal(weights: Array) -> Array | None:
+    """Scale weights to a mean of one; None when they are all equal, for the faster solvers."""
+    scaled = weights / weights.mean()
+    return None if np.allclose(scaled, 1.0, rtol=1e-12, atol=0.0) else scaled
 
 
 class LabelFit:
@@ -123,16 +191,21 @@ class LabelFit:
             self._leave_one_out(points, splits, scores)
             return scores
         leavers: list[LeaveOneOut] | None = None
-        for out, removed, tested in splits:
-            if self._block_is_small(points, len(removed)):
+        for out, block in splits:
+            if self._block_is_small(points, len(block.removed)):
                 leavers = self._leavers() if leavers is None else leavers
-                self._leave_block_out(leavers, points, removed, tested, scores[:, out])
-                continue
-            kept = np.setdiff1d(np.arange(splits.n_rows), removed)
-            part = self._like(self.system.training(kept))
-            part.predict(self.system.test_features(removed[tested], kept), points, scores[:, out])
-            self._learn_from(part)
+                self._leave_block_out(leavers, points, block, scores[:, out])
+            else:
+                self._fit_without(points, block, scores[:, out])
         return scores
+
+    def _fit_without(self, points: Points, block: Block, out: Array) -> None:
+        """Write the scores of what is tested by a fit to what stays into `out`."""
+        kept, system = self.system.without(block)
+        part = self._like(system)
+        tested = block.removed[block.tested]
+        part.predict(self.system.test_features(tested, kept), points, out)
+        self._learn_from(part)
 
     def _block_is_small(self, points: Points, size: int) -> bool:
         """Whether small systems, one per ridge, cost less than decomposing what is left."""
@@ -144,12 +217,11 @@ class LabelFit:
         self,
         leavers: list[LeaveOneOut],
         points: Points,
-        removed: NDArray[np.intp],
-        tested: NDArray[np.intp],
+        block: Block,
         out: Array,
     ) -> None:
         for problem, loo in zip(self.system.problems, leavers, strict=True):
-            out[:, :, problem.columns] = loo.block(points, removed)[:, tested]
+            out[:, :, problem.columns] = loo.block(points, block)[:, block.tested]
 
     def _leavers(self) -> list[LeaveOneOut]:
         """What holds rows out, by problem."""
@@ -164,6 +236,7 @@ class LabelFit:
                     own_centers=self.system.own_centers,
                     n_labels=self.system.n_labels,
                     like=leavers[0] if leavers else None,
+                    units=problem.units,
                 )
             )
         return leavers
@@ -185,9 +258,9 @@ class LabelFit:
             tied = bool(problem.values.any())
             keys = [(reg, sharing if tied else 0.0) for reg, sharing in points]
             distinct = list(dict.fromkeys(keys))
-            for key, found in zip(distinct, loo.grid(distinct), strict=True):
+            for key, found in zip(distinct, loo.grid(distinct, splits), strict=True):
                 for p in np.flatnonzero([other == key for other in keys]):
-                    scores[p][:, problem.columns] = found[splits.rows]
+                    scores[p][:, problem.columns] = found
 
     def _like(self, system: LabelSystem) -> LabelFit:
         return LabelFit(system)
@@ -252,12 +325,11 @@ class IterativeFit(LabelFit):
         return False
 
     def _leave_one_out(self, points: Points, splits: Splits, scores: Array) -> None:
-        for i, row in enumerate(splits.rows):
-            kept = np.delete(np.arange(splits.n_rows), row)
-            part = self._like(self.system.training(kept))
-            features = self.system.test_features(np.array([row]), kept)
-            part.predict(features, points, scores[:, i : i + 1])
-            self._learn_from(part)
+        leaving = splits.leaving
+        for i in range(splits.n_rows_held_out):
+            part = None if leaving is None else Leaving(leaving.share[[i]], leaving.copies[[i]])
+            block = Block(splits.rows[[i]], np.zeros(1, np.intp), part)
+            self._fit_without(points, block, scores[:, i : i + 1])
 
     def _like(self, system: LabelSystem) -> IterativeFit:
         return type(self)(system, tol=self.tol, max_iter=self.max_iter)

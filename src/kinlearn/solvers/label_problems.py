@@ -38,6 +38,10 @@ class LabelProblem(NamedTuple):
         Weights of the (row, label) pairs; None when all labels are observed with row weights.
     multiplicity : float
         How many labels' scores a column stands for.
+    labels : ndarray of shape (k,) or None
+        The label of each column, where pairs have weights.
+    units : ndarray of shape (U, k) or None
+        Targets of the copies that rows stand for, as in :class:`kinlearn.units.Units`.
     """
 
     targets: Array
@@ -46,11 +50,8 @@ class LabelProblem(NamedTuple):
     vectors: Array
     pair_weights: Array | None
     multiplicity: float = 1.0
-
-    def rows(self, rows: NDArray[np.intp]) -> LabelProblem:
-        """The same problem on some of the rows."""
-        weights = None if self.pair_weights is None else self.pair_weights[rows]
-        return self._replace(targets=self.targets[rows], pair_weights=weights)
+    labels: NDArray[np.intp] | None = None
+    units: Array | None = None
 
 
 def indicator_problems(
@@ -59,6 +60,7 @@ def indicator_problems(
     pair_weights: Array | None,
     similarity: Similarity,
     n_similar: int | None,
+    units: Array | None = None,
 ) -> tuple[list[LabelProblem], list[Array]]:
     """Problems of 0/1 labels (means of them where rows were merged), and the similarity used.
 
@@ -71,23 +73,38 @@ def indicator_problems(
         Weights of the pairs when they differ by label.
     similarity : as in `label_similarity`
     n_similar : int or None
+    units : ndarray of shape (U, T) or None
+        The labels of the copies that rows stand for.
     """
     n, n_labels = Z.shape
     seen = _pairs(Z, row_weights, pair_weights)
     W = label_similarity(Z, similarity, pair_weights=seen, n_similar=n_similar)
     values, vectors = label_spectrum(W)
     labels = np.arange(n_labels)
-    difference = LabelProblem(2.0 * Z - 1.0, labels, values, vectors, pair_weights)
+    copies = None if units is None else 2.0 * units - 1.0
+    ones = None if units is None else np.ones((len(units), n_labels))
+    difference = LabelProblem(
+        2.0 * Z - 1.0, labels, values, vectors, pair_weights, labels=labels, units=copies
+    )
     if pair_weights is None:
-        ones = np.ones((n, 1))
+        column = np.array([n_labels])
+        one = None if ones is None else ones[:, :1]
         shared = LabelProblem(
-            ones, np.array([n_labels]), np.zeros(1), np.eye(1), None, float(n_labels)
+            np.ones((n, 1)), column, np.zeros(1), np.eye(1), None, float(n_labels), units=one
         )
         return [difference, shared], [W]
     # Signed similarity pushes differences apart; the sums of both classes stay at reg alone.
     if isinstance(similarity, str) and similarity == "signed":
         values, vectors = np.zeros(n_labels), np.eye(n_labels)
-    total = LabelProblem(np.ones((n, n_labels)), n_labels + labels, values, vectors, pair_weights)
+    total = LabelProblem(
+        np.ones((n, n_labels)),
+        n_labels + labels,
+        values,
+        vectors,
+        pair_weights,
+        labels=labels,
+        units=ones,
+    )
     return [difference, total], [W]
 
 
@@ -99,6 +116,7 @@ def class_problems(
     pair_weights: Array | None,
     similarity: Similarity,
     n_similar: int | None,
+    units: Array | None = None,
 ) -> tuple[list[LabelProblem], list[Array]]:
     """Problems of labels with any number of classes, one per class, and the similarities used.
 
@@ -113,6 +131,8 @@ def class_problems(
         A name compares the indicators of the class; a matrix or what a callable returns holds for
         every class.
     n_similar : int or None
+    units : ndarray of shape (U, C) or None
+        One-hot targets of the copies that rows stand for.
     """
     n_labels = int(label_of.max()) + 1
     seen = _pairs(Z[:, :n_labels], row_weights, pair_weights)
@@ -121,7 +141,9 @@ def class_problems(
         label_similarity(Z[:, :1], similarity, pair_weights=seen)
         size = Z.shape[1]
         own = None if pair_weights is None else np.repeat(pair_weights, size, axis=1)
-        alone = LabelProblem(Z, np.arange(size), np.zeros(size), np.eye(size), own)
+        alone = LabelProblem(
+            Z, np.arange(size), np.zeros(size), np.eye(size), own, labels=label_of, units=units
+        )
         return [alone], [np.zeros((1, 1))]
     common = None
     if not isinstance(similarity, str):
@@ -141,7 +163,12 @@ def class_problems(
             W = common[np.ix_(labels, labels)]
             W = W if n_similar is None else keep_strongest(W, n_similar)
         own = None if pair_weights is None else pair_weights[:, labels]
-        problems.append(LabelProblem(Z[:, columns], columns, *label_spectrum(W), own))
+        copies = None if units is None else units[:, columns]
+        problems.append(
+            LabelProblem(
+                Z[:, columns], columns, *label_spectrum(W), own, labels=labels, units=copies
+            )
+        )
         similarities.append(W)
     return problems, similarities
 

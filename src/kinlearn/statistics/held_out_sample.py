@@ -1,8 +1,9 @@
 """A bounded sample of the rows seen, for calibration: additive, and the same in any order.
 
-Kept are the distinct (row, task) pairs of the smallest hashes. Which these are depends on the set
+Kept are the distinct (row, task, labels) of the smallest hashes. Which these are depends on the set
 of rows alone, so samples drawn on different machines merge into the sample of all rows, and while
-fewer distinct rows than the capacity were seen the sample is all of them.
+fewer of them than the capacity were seen the sample is all of them. Rows that differ in their
+labels alone are entries of their own, as single copies are what is held out.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from kinlearn.kernels.measures import Rows
 
 Array = NDArray[np.float64]
 LAST = np.uint64(2**64 - 1)
+# Of a weight that was taken out bit by bit, this share is rounding.
+NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
 class HeldOutSample:
-    """Distinct rows of the smallest hashes, with the sums of their targets.
+    """Distinct rows of the smallest hashes, equal ones with equal labels joined.
 
     Attributes
     ----------
@@ -38,9 +41,9 @@ class HeldOutSample:
     weights : ndarray of shape (s,)
         Sum of the weights of equal rows.
     targets : ndarray of shape (s, k)
-        Weighted sums of the targets of equal rows.
+        Their targets, times their weights.
     counts : ndarray of shape (s,)
-        How many equal rows there are.
+        In how many parts they came.
     """
 
     capacity: int
@@ -128,46 +131,34 @@ class HeldOutSample:
             counts=total(self.counts, counts),
         )
 
-    def remove(
-        self,
-        keys: NDArray[np.uint64],
-        weights: Array,
-        targets: Array,
-        counts: NDArray[np.int64],
-    ) -> HeldOutSample:
-        """Take rows out again; those that are not in the sample change nothing."""
-        at = np.minimum(np.searchsorted(self.keys, keys), max(self.size - 1, 0))
-        found = self.keys[at] == keys if self.size else np.zeros(keys.size, dtype=bool)
-        at = at[found]
-        new_weights, new_targets = self.weights.copy(), self.targets.copy()
-        new_counts = self.counts.copy()
-        np.subtract.at(new_weights, at, weights[found])
-        np.subtract.at(new_targets, at, targets[found])
-        np.subtract.at(new_counts, at, counts[found])
-        return replace(
-            self,
-            weights=np.maximum(new_weights, 0.0),
-            targets=np.maximum(new_targets, 0.0),
-            counts=new_counts,
-        ).take(np.flatnonzero(new_counts > 0))
+    def remove(self, gone: HeldOutSample) -> tuple[HeldOutSample, NDArray[np.int64]] | None:
+        """Take the rows of another sample out; those beyond this one's hashes change nothing.
 
-    def covers(
-        self, keys: NDArray[np.uint64], targets: Array, weights: Array, slack: float = 1e-9
-    ) -> bool:
-        """Whether all these rows, with these targets, can have been added, as far as seen here."""
-        inside = keys < self.limit
-        if not inside.any():
-            return True
-        unique, member = np.unique(keys[inside], return_inverse=True)
-        wanted = np.zeros((unique.size, targets.shape[1]))
-        heavy = np.zeros(unique.size)
-        np.add.at(wanted, member.ravel(), targets[inside])
-        np.add.at(heavy, member.ravel(), weights[inside])
-        at = np.minimum(np.searchsorted(self.keys, unique), max(self.size - 1, 0))
-        if not self.size or not (self.keys[at] == unique).all():
-            return False
-        room = self.targets[at] + slack * self.weights[at][:, None]
-        return bool((wanted <= room).all() and (heavy <= (1 + slack) * self.weights[at]).all())
+        Returns
+        -------
+        (HeldOutSample, ndarray of shape (gone.size,)) or None
+            What is left, and how many of the parts in which each row came went with it: all of
+            them with its last weight, else no more than leave one. None if a row that would be
+            known was never added, or not with this weight.
+        """
+        inside = np.flatnonzero(gone.keys < self.limit)
+        at = np.searchsorted(self.keys, gone.keys[inside])
+        if (at == self.size).any() or not np.array_equal(self.keys[at], gone.keys[inside]):
+            return None
+        held, taken = self.weights[at], gone.weights[inside]
+        if (taken > (1 + NOTHING) * held).any():
+            return None
+        rest = np.where(taken < (1 - NOTHING) * held, held - taken, 0.0)
+        parts = np.where(
+            rest > 0, np.minimum(gone.counts[inside], self.counts[at] - 1), self.counts[at]
+        )
+        weights, targets, counts = self.weights.copy(), self.targets.copy(), self.counts.copy()
+        weights[at], counts[at] = rest, counts[at] - parts
+        targets[at] *= (rest / held)[:, None]
+        left = replace(self, weights=weights, targets=targets, counts=counts)
+        went = gone.counts.copy()
+        went[inside] = parts
+        return left.take(np.flatnonzero(weights > 0)), went
 
     def take(self, positions: NDArray[np.intp]) -> HeldOutSample:
         """Some of the rows."""

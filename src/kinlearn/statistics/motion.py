@@ -13,7 +13,7 @@ from kinlearn.kernels.measures import Rows
 from kinlearn.statistics.batch import RowBatch
 from kinlearn.statistics.held_out_sample import HeldOutSample
 from kinlearn.statistics.removal import NeverAddedError, subtract
-from kinlearn.statistics.row_hash import row_hashes, task_salt
+from kinlearn.statistics.row_hash import entry_hashes, name_salt, row_hashes
 from kinlearn.statistics.targets import ALL
 from kinlearn.statistics.task_sums import TaskSums
 from kinlearn.statistics.view import SumsView
@@ -30,7 +30,6 @@ class SumsInMotion(SumsView):
         self.kind = targets.kind
         self._as_objects = self._as_objects or targets.from_objects
         self._with_tasks = ids is not None
-        self._interrupted = True
         columns = self._extend_columns(targets.names)
         if ids is None:
             index, places = None, np.array([self._place_of(None)], dtype=np.intp)
@@ -38,7 +37,9 @@ class SumsInMotion(SumsView):
         else:
             tasks, index = number_tasks(ids)
             places = np.array([self._place_of(task) for task in tasks.tolist()], dtype=np.intp)
-            salts = np.array([task_salt(task) for task in tasks.tolist()], dtype=np.uint64)
+            salts = np.array([name_salt(task) for task in tasks.tolist()], dtype=np.uint64)
+        for place in places:
+            self._sums[place] = self._sums[place].copy()
         for rows, phi in self._blocks(X, index):
             part = X[rows]
             w = None if weights is None else weights[rows]
@@ -59,8 +60,7 @@ class SumsInMotion(SumsView):
                     None if keys is None else keys[cut],
                 )
             if self.n_held_out and keys is not None:
-                self._draw(keys, part, here, w, Z)
-        self._interrupted = False
+                self._draw(entry_hashes(keys, targets.salts(rows)), part, here, w, Z)
 
     def _blocks(
         self, X: Rows, index: NDArray[np.intp] | None
@@ -116,8 +116,7 @@ class SumsInMotion(SumsView):
                 self._names.append(name)
         if len(self._names) > before:
             stay = np.arange(before)
-            for sums in self._sums:
-                sums.widen(stay, len(self._names))
+            self._sums = [sums.widened(stay, len(self._names)) for sums in self._sums]
             if self._sample is not None:
                 nothing = np.empty(0, dtype=np.intp)
                 self._sample = self._sample.renumbered(nothing, stay, len(self._names))
@@ -133,32 +132,68 @@ class SumsInMotion(SumsView):
         )
         return place
 
+    def _join(self, other: SumsInMotion) -> None:
+        """Add the rows of other sums over the same features."""
+        self.kind = other.kind
+        self._as_objects = self._as_objects or other._as_objects
+        self._declared = list(dict.fromkeys([*self._declared, *other._declared]))
+        columns = self._extend_columns(other._names)
+        if other._with_tasks is None:
+            return
+        self._with_tasks = other._with_tasks
+        places = np.array([self._place_of(task) for task in other._places], dtype=np.intp)
+        for place, theirs in zip(places, other._sums, strict=True):
+            joined = self._sums[place].copy()
+            joined.merge(theirs.widened(columns, len(self._names)))
+            self._sums[place] = joined
+        if other._sample is not None:
+            sample = other._sample.renumbered(places, columns, len(self._names))
+            mine = self._sample_for(sp.issparse(sample.X))
+            self._sample = mine.add(
+                sample.keys,
+                sample.X,
+                sample.task,
+                sample.weights,
+                sample.targets,
+                sample.counts,
+                sample.limit,
+            )
+
     def _without(self, removed: SumsInMotion) -> None:
-        """Check every task first, then take out."""
+        """Take out the rows of other sums, whose names are all known."""
         columns = np.array([self._names.index(name) for name in removed._names], dtype=np.intp)
-        left: dict[int, TaskSums] = {}
-        for task, sums in zip(removed._places, removed._sums, strict=True):
+        n_columns = len(self._names)
+        gone = {
+            task: removed._sums[place].widened(columns, n_columns).copy()
+            for task, place in removed._places.items()
+        }
+        for task in gone:
             if task not in self._places:
                 raise NeverAddedError(
                     f"No rows of task {task!r} were added, so none can be removed."
                 )
-            place = self._places[task]
-            sums.widen(columns, len(self._names))
-            where = "" if task is None else f" from task {task!r}"
-            left[place] = subtract(self._sums[place], sums, self._names, where)
-        sample = self._sample
-        if sample is not None and removed._sample is not None:
+        # sums first: what they know of a refused removal says more than the sample does
+        found = None
+        if self._sample is not None and removed._sample is not None:
             nothing = np.empty(0, dtype=np.intp)
-            gone = removed._sample.renumbered(nothing, columns, len(self._names))
-            if not sample.covers(gone.keys, gone.targets, gone.weights):
+            sample = removed._sample.renumbered(nothing, columns, n_columns)
+            found = self._sample.remove(sample)
+            if found is not None:
+                # a row may go in other parts than it came in
+                more = (found[1] - sample.counts)[:, None] * (sample.targets > 0)
+                for place, sums in enumerate(gone.values()):
+                    sums.counts += more[sample.task == place].sum(axis=0)
+        for task, sums in gone.items():
+            place = self._places[task]
+            where = "" if task is None else f" from task {task!r}"
+            self._sums[place] = subtract(self._sums[place], sums, self._names, where)
+        if self._sample is not None and removed._sample is not None:
+            if found is None:
                 raise NeverAddedError(
-                    "Some of the rows to be removed were never added with these labels and "
-                    "weights: remove rows as they were added."
+                    "Some of the rows to be removed were never added with these labels, or not "
+                    "with as much weight: remove what was added."
                 )
-            sample = sample.remove(gone.keys, gone.weights, gone.targets, gone.counts)
-        for place, sums in left.items():
-            self._sums[place] = sums
-        self._sample = sample
+            self._sample = found[0]
         self._drop_empty()
 
     def _drop_empty(self) -> None:
@@ -186,6 +221,5 @@ class SumsInMotion(SumsView):
                 **{**renumbered.__dict__, "targets": renumbered.targets[:, kept]}
             )
         if kept.size < len(self._names):
-            for sums in self._sums:
-                sums.narrow(kept)
+            self._sums = [sums.narrowed(kept) for sums in self._sums]
             self._names = [self._names[k] for k in kept]

@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_array
 
 from kinlearn.kernels import resolve_kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
+from kinlearn.kernels.limits import refuse_too_large
+from kinlearn.labels import refuse_mixed_labels
 from kinlearn.statistics.batch import RowBatch, read_batch
 from kinlearn.statistics.motion import SumsInMotion
 from kinlearn.statistics.removal import NeverAddedError
@@ -109,6 +111,7 @@ class NormalEquations(SumsInMotion):
         self.centers = check_array(
             centers, accept_sparse="csr", dtype=np.float64, input_name="centers"
         )
+        refuse_too_large(self.centers, resolved)
         self.kernel = kernel
         self.sigma = float(sigma)
         self.degree, self.coef0 = float(degree), float(coef0)
@@ -122,7 +125,6 @@ class NormalEquations(SumsInMotion):
         self._sums = []
         self._with_tasks = None
         self._sample = None
-        self._interrupted = False
         if classes is not None:
             self.declare(classes)
 
@@ -139,16 +141,18 @@ class NormalEquations(SumsInMotion):
         NormalEquations
             The sums themselves, changed in place.
         """
+        refuse_mixed_labels(classes, "classes")
         array = np.asarray(classes)
         names = np.unique(array).tolist()
         if self.kind == "labels":
             raise ValueError("Classes were declared, but the rows so far have label indicators.")
         check_kinds(self._names, names)
-        self.kind = "classes"
-        self._as_objects = self._as_objects or array.dtype == object
-        self._declared = list(dict.fromkeys([*self._declared, *names]))
-        self._extend_columns(names)
-        return self
+        changed = self.copy()
+        changed.kind = "classes"
+        changed._as_objects = self._as_objects or array.dtype == object
+        changed._declared = list(dict.fromkeys([*self._declared, *names]))
+        changed._extend_columns(names)
+        return self._become(changed)
 
     def update(
         self, X: Any, y: Any, task: Any = None, sample_weight: Any = None
@@ -175,24 +179,29 @@ class NormalEquations(SumsInMotion):
             The sums themselves, changed in place.
         """
         batch = self._read(X, y, task, sample_weight)
-        if batch.n_rows:
-            self._absorb(batch)
-        return self
+        if batch.n_rows == 0:
+            return self
+        changed = self.copy()
+        changed._absorb(batch)
+        return self._become(changed)
 
     def downdate(
         self, X: Any, y: Any, task: Any = None, sample_weight: Any = None
     ) -> NormalEquations:
         """Take rows out again, leaving the sums of the rows that remain.
 
-        Refused, with nothing changed, is what cannot have been added: rows of a class or task
-        beyond those there are; rows that the sample, or a task with fewer rows than centres, would
+        Weights are numbers of copies here, too: what was added twice goes at once with a weight of
+        2, and what was added with a weight of 2 in two steps.
+
+        Refused, with nothing changed, is what cannot have been added: more weight of a class or
+        task than there is; rows that the sample, or a task with fewer rows than centres, would
         know; and rows without which the sums would not be those of any data. A removal that none
         of these betrays is believed.
 
         Parameters
         ----------
         X, y, task, sample_weight
-            As in :meth:`update`, and as they were given there.
+            As in :meth:`update`.
 
         Returns
         -------
@@ -207,8 +216,9 @@ class NormalEquations(SumsInMotion):
         unknown = [name for name in removed._names if name not in self._names]
         if unknown or self.kind is None:
             raise NeverAddedError(f"No rows of {unknown[:1]!r} were added, so none can be removed.")
-        self._without(removed)
-        return self
+        changed = self.copy()
+        changed._without(removed)
+        return self._become(changed)
 
     def merge(self, other: NormalEquations) -> NormalEquations:
         """Add the rows of other sums, over the same centres and kernel, in place.
@@ -228,34 +238,9 @@ class NormalEquations(SumsInMotion):
             return self
         self._check_kind(other.kind, other._with_tasks)
         check_kinds(self._names[-1:], other._names[-1:])
-        self.kind = other.kind
-        self._as_objects = self._as_objects or other._as_objects
-        self._declared = list(dict.fromkeys([*self._declared, *other._declared]))
-        if other._with_tasks is None:
-            self._extend_columns(other._names)
-            return self
-        self._with_tasks = other._with_tasks
-        self._interrupted = True
-        columns = self._extend_columns(other._names)
-        places = np.array([self._place_of(task) for task in other._places], dtype=np.intp)
-        for place, theirs in zip(places, other._sums, strict=True):
-            aligned = theirs.copy()
-            aligned.widen(columns, len(self._names))
-            self._sums[place].merge(aligned)
-        if other._sample is not None:
-            sample = other._sample.renumbered(places, columns, len(self._names))
-            mine = self._sample_for(sp.issparse(sample.X))
-            self._sample = mine.add(
-                sample.keys,
-                sample.X,
-                sample.task,
-                sample.weights,
-                sample.targets,
-                sample.counts,
-                sample.limit,
-            )
-        self._interrupted = False
-        return self
+        changed = self.copy()
+        changed._join(other)
+        return self._become(changed)
 
     def __add__(self, other: Any) -> NormalEquations:
         if not isinstance(other, NormalEquations):
@@ -274,12 +259,15 @@ class NormalEquations(SumsInMotion):
         NormalEquations
             The copy.
         """
-        other = self._like(self.n_held_out)
-        other.kind, other._with_tasks = self.kind, self._with_tasks
-        other._names, other._declared = list(self._names), list(self._declared)
-        other._as_objects, other._places = self._as_objects, dict(self._places)
-        other._sums = [sums.copy() for sums in self._sums]
-        other._sample = self._sample
+        other = object.__new__(NormalEquations)
+        # the sums of a task and the sample are never written to, so that copies may share them
+        vars(other).update(
+            vars(self),
+            _names=list(self._names),
+            _declared=list(self._declared),
+            _places=dict(self._places),
+            _sums=list(self._sums),
+        )
         return other
 
     def empty_copy(self) -> NormalEquations:
@@ -301,10 +289,10 @@ class NormalEquations(SumsInMotion):
         NormalEquations
             The sums themselves, changed in place.
         """
-        for sums in self._sums:
-            sums.condense()
-        self._sample, self.n_held_out = None, 0
-        return self
+        changed = self.copy()
+        changed._sums = [sums.copy().condense() for sums in self._sums]
+        changed._sample, changed.n_held_out = None, 0
+        return self._become(changed)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to a file, all or nothing; no pickle is involved.
@@ -316,7 +304,6 @@ class NormalEquations(SumsInMotion):
         """
         from kinlearn.statistics.storage import write
 
-        self._check_whole()
         write(self, path)
 
     @classmethod
@@ -341,19 +328,23 @@ class NormalEquations(SumsInMotion):
 
     # -- inside -------------------------------------------------------------------------------
 
+    def _become(self, changed: NormalEquations) -> NormalEquations:
+        """Take over what was made aside, in one step: nothing ever sees half a change."""
+        self.__dict__ = vars(changed)
+        return self
+
     def _like(self, n_held_out: int) -> NormalEquations:
-        other = object.__new__(NormalEquations)
-        other.__dict__.update(self.__dict__)
+        other = self.copy()
         other.n_held_out = n_held_out
         other.kind, other._with_tasks, other._sample = None, None, None
         other._names, other._declared, other._as_objects = [], [], False
-        other._places, other._sums, other._interrupted = {}, [], False
+        other._places, other._sums = {}, []
         return other
 
     def _read(self, X: Any, y: Any, task: Any, sample_weight: Any) -> RowBatch:
         """Validate a batch without changing anything."""
-        self._check_whole()
         batch = read_batch(X, y, task, sample_weight, self.n_features)
+        refuse_too_large(batch.X, resolve_kernel(self.kernel, self.degree, self.coef0))
         self._check_kind(batch.targets.kind, batch.ids is not None)
         if batch.targets.kind == "classes":
             check_kinds(self._names, batch.targets.names)
@@ -373,16 +364,7 @@ class NormalEquations(SumsInMotion):
                 else "These rows come without task ids, but those so far with them: pass task=."
             )
 
-    def _check_whole(self) -> None:
-        if self._interrupted:
-            raise RuntimeError(
-                "These sums were interrupted in the middle of an update and hold part of a batch: "
-                "load the last saved ones, or start anew."
-            )
-
     def _check_same_features(self, other: NormalEquations) -> None:
-        self._check_whole()
-        other._check_whole()
         mine, theirs = self.centers, other.centers
         same = mine.shape == theirs.shape and (
             abs(mine - theirs).max() == 0

@@ -1,8 +1,9 @@
 """Taking rows out of sums again, after looking whether they can be in them.
 
-Sums do not remember their rows, but much cannot be: more rows of a class than there are, a weight
-below zero, a Gram matrix of features and targets with a negative eigenvalue. What is refused leaves
-the sums as they were.
+Sums do not remember their rows, but much cannot be: more weight of a class than there is, a Gram
+matrix of features and targets with a negative eigenvalue. Weights are what counts, not the parts in
+which they came: a row added twice may be taken out at once, with twice the weight. What is refused
+leaves the sums as they were.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from scipy.linalg import lapack
 from kinlearn.statistics.task_sums import TaskSums
 
 Array = NDArray[np.float64]
+# Rounding of sums over one removal, and of those over as many as added all the rows.
+ROUNDING, MUCH_ROUNDING = 1e-12, 1e-6
 
 
 class NeverAddedError(ValueError):
@@ -32,26 +35,26 @@ def subtract(held: TaskSums, removed: TaskSums, names: list[object], where: str)
     where : str
         Of the task, for the message.
     """
-    if removed.n_rows > held.n_rows:
+    if removed.weight > (1 + 1e-9) * held.weight:
         raise NeverAddedError(
-            f"{removed.n_rows} rows were to be removed{where}, but it holds {held.n_rows}."
+            f"Rows of a total weight of {removed.weight:g} were to be removed{where}, but those "
+            f"that were added weigh {held.weight:g}."
         )
-    if (removed.counts > held.counts).any():
-        at = int(np.argmax(removed.counts > held.counts))
+    ours, theirs = held.column_weights(), removed.column_weights()
+    over = theirs > (1 + 1e-9) * ours
+    if over.any():
+        at = int(np.argmax(over))
         raise NeverAddedError(
-            f"{removed.counts[at]} rows of {names[at]!r} were to be removed{where}, but "
-            f"{held.counts[at]} of it were added."
-        )
-    slack = 1e-9 * max(held.weight, removed.weight)
-    if removed.weight > held.weight + slack:
-        raise NeverAddedError(
-            f"Rows of a total weight of {removed.weight:g} were to be removed{where}, but "
-            f"it holds {held.weight:g}: remove rows with the weights they were added with."
+            f"Rows of {names[at]!r} with a total weight of {theirs[at]:g} were to be "
+            f"removed{where}, but those that were added weigh {ours[at]:g}."
         )
     left = held.copy()
-    left.n_rows -= removed.n_rows
     left.counts -= removed.counts
-    left.weight = max(left.weight - removed.weight, 0.0)
+    empty = ours - theirs <= ours * np.where(left.counts > 0, ROUNDING, MUCH_ROUNDING)
+    left.counts = np.where(empty, 0, np.maximum(left.counts, 1))
+    # every row has one class, or the first column of indicators
+    left.n_rows = int(left.counts[0] if left.cross else left.counts.sum())
+    left.weight = max(left.weight - removed.weight, 0.0) if left.n_rows else 0.0
     left.passed += removed.passed
     left.h -= removed.h
     left.targets -= removed.targets
@@ -62,10 +65,10 @@ def subtract(held: TaskSums, removed: TaskSums, names: list[object], where: str)
             raise NeverAddedError(_not_there(where))
         left.thin = thin
     else:
-        removed.condense()
         assert left.packed is not None
-        assert removed.packed is not None
-        left.packed -= removed.packed
+        taken = removed.copy().condense().packed
+        assert taken is not None
+        left.packed -= taken
     _clear_empty_columns(left)
     if not _possible(left):
         raise NeverAddedError(_not_there(where))
@@ -75,8 +78,8 @@ def subtract(held: TaskSums, removed: TaskSums, names: list[object], where: str)
 def _not_there(where: str) -> str:
     return (
         f"The rows to be removed{where} cannot have been added: without them the sums would be "
-        "those of no data at all. Remove rows with the values, label and weight they were added "
-        "with."
+        "those of no data at all. Remove rows with the values and labels they were added with, and "
+        "with no more weight."
     )
 
 
@@ -98,7 +101,7 @@ def _possible(left: TaskSums) -> bool:
     joint = np.zeros((m + k, m + k), order="F")
     joint[:m, :m] = left.gram()
     if left.n_rows == 0:
-        return bool(np.diagonal(joint)[:m].max() <= slack and left.weight <= 1e-6)
+        return bool(np.diagonal(joint)[:m].max() <= slack)
     joint[:m, m:] = left.h
     joint[m:, m:] = left.targets if left.cross else np.diag(left.targets)
     joint[np.diag_indices(m + k)] += slack

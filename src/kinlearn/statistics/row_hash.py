@@ -71,6 +71,14 @@ def row_hashes(X: Rows, salts: Hashes | None = None) -> Hashes:
     return scramble(out + np.uint64(0x9E3779B97F4A7C15))
 
 
+def entry_hashes(rows: Hashes, labels: Hashes) -> Hashes:
+    """Hashes of rows with their labels, from those of the rows and the labels' salts.
+
+    The smallest of them are the sample that sums keep, and that a fit of the rows at once can draw.
+    """
+    return scramble(rows + labels)
+
+
 def _value_bits(values: np.ndarray, columns: Hashes) -> Hashes:
     bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
     mixed = scramble(bits * np.uint64(0x9E3779B97F4A7C15) + columns)
@@ -79,11 +87,11 @@ def _value_bits(values: np.ndarray, columns: Hashes) -> Hashes:
     return mixed
 
 
-def task_salt(task: Any) -> np.uint64:
-    """A salt from a task's id: the same for 3, 3.0 and NumPy's 3."""
-    if hasattr(task, "item"):
-        task = task.item()
-    if isinstance(task, float) and task.is_integer():
-        task = int(task)
-    digest = hashlib.blake2b(f"{type(task).__name__}:{task!r}".encode(), digest_size=8).digest()
+def name_salt(name: Any) -> np.uint64:
+    """A salt from the id of a task, a class or a label: the same for 3, 3.0 and NumPy's 3."""
+    if hasattr(name, "item"):
+        name = name.item()
+    if isinstance(name, float) and name.is_integer():
+        name = int(name)
+    digest = hashlib.blake2b(f"{type(name).__name__}:{name!r}".encode(), digest_size=8).digest()
     return np.uint64(int.from_bytes(digest, "little"))

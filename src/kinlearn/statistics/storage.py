@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from kinlearn.statistics.held_out_sample import HeldOutSample
 from kinlearn.statistics.normal_equations import NormalEquations
 from kinlearn.statistics.task_sums import TaskSums, ThinRows
 
-FORMAT = "kinlearn normal equations 1"
+FORMAT = "kinlearn normal equations 2"
 Arrays = dict[str, NDArray]
 
 
@@ -144,15 +144,16 @@ def write(
     """Write to a temporary file beside `path`, then put it in its place in one step."""
     path = Path(path)
     arrays = to_arrays(sums, extra)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    # named before it is there, so that whatever stops this finds it
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -49,8 +49,9 @@ class ThinRows:
             if len(self.weights) > 1 or not np.array_equal(keys, distinct):
                 weights = np.zeros(distinct.size)
                 np.add.at(weights, member.ravel(), np.concatenate(self.weights))
-                self.features = [np.vstack(self.features)[first]]
-                self.weights, self.keys = [weights], [distinct]
+                features = np.vstack(self.features)[first]
+                # in one step, so that an interrupt never leaves arrays of different rows
+                vars(self).update(features=[features], weights=[weights], keys=[distinct])
         return self.features[0], self.weights[0], self.keys[0]
 
     def without(self, other: ThinRows, m: int) -> ThinRows | None:
@@ -64,12 +65,15 @@ class ThinRows:
             return None
         left = weights.copy()
         left[at] -= taken
-        kept = left > 1e-12 * weights
+        kept = left > 1e-9 * weights
         return ThinRows([features[kept]], [left[kept]], [keys[kept]])
 
 
 class TaskSums:
     """Sums over the rows of one task, which may be added, taken out and merged.
+
+    What is part of a :class:`NormalEquations` is never written to: changes are made on a copy, so
+    that sums may share those of the tasks in which they do not differ.
 
     Parameters
     ----------
@@ -139,14 +143,14 @@ class TaskSums:
             if weights.size >= self.n_centers:
                 self.condense()
 
-    def condense(self) -> None:
+    def condense(self) -> TaskSums:
         """Replace the rows' features by H."""
-        if self.thin is None:
-            return
-        packed = packed_zeros(self.n_centers)
-        for features, weights in zip(self.thin.features, self.thin.weights, strict=True):
-            packed = add_gram(packed, np.sqrt(weights)[:, None] * features)
-        self.packed, self.thin = packed, None
+        if self.thin is not None:
+            packed = packed_zeros(self.n_centers)
+            for features, weights in zip(self.thin.features, self.thin.weights, strict=True):
+                packed = add_gram(packed, np.sqrt(weights)[:, None] * features)
+            self.packed, self.thin = packed, None
+        return self
 
     def merge(self, other: TaskSums) -> None:
         """Add the sums of other rows, whose columns are the same."""
@@ -171,10 +175,10 @@ class TaskSums:
         assert other.packed is not None
         self.packed += other.packed
 
-    def widen(self, columns: NDArray[np.intp], n_columns: int) -> None:
-        """Put the present target columns at new places among `n_columns`."""
+    def widened(self, columns: NDArray[np.intp], n_columns: int) -> TaskSums:
+        """The same sums, the present target columns at new places among `n_columns`."""
         if n_columns == self.n_columns and np.array_equal(columns, np.arange(n_columns)):
-            return
+            return self
         h, counts = np.zeros((self.n_centers, n_columns)), np.zeros(n_columns, dtype=np.int64)
         h[:, columns], counts[columns] = self.h, self.counts
         if self.cross:
@@ -183,27 +187,31 @@ class TaskSums:
         else:
             targets = np.zeros(n_columns)
             targets[columns] = self.targets
-        self.h, self.counts, self.targets = h, counts, targets
+        return self._with(h, targets, counts)
 
-    def narrow(self, columns: NDArray[np.intp]) -> None:
-        """Keep some of the target columns."""
-        self.h, self.counts = self.h[:, columns], self.counts[columns]
+    def narrowed(self, columns: NDArray[np.intp]) -> TaskSums:
+        """The same sums with some of the target columns."""
         kept = np.ix_(columns, columns) if self.cross else columns
-        self.targets = self.targets[kept]
+        return self._with(self.h[:, columns], self.targets[kept], self.counts[columns])
+
+    def _with(self, h: Array, targets: Array, counts: NDArray[np.int64]) -> TaskSums:
+        other = object.__new__(TaskSums)
+        vars(other).update(vars(self), h=h, targets=targets, counts=counts)
+        return other
 
     def copy(self) -> TaskSums:
         """Sums of their own."""
-        other = TaskSums(self.n_centers, self.n_columns, thin=True, cross=self.cross)
+        other = self._with(self.h.copy(), self.targets.copy(), self.counts.copy())
         other.packed = None if self.packed is None else self.packed.copy()
-        other.thin = None
         if self.thin is not None:
             # the arrays are never written to, so that copies may share them
             thin = self.thin
             other.thin = ThinRows(list(thin.features), list(thin.weights), list(thin.keys))
-        other.h, other.targets = self.h.copy(), self.targets.copy()
-        other.counts = self.counts.copy()
-        other.weight, other.n_rows, other.passed = self.weight, self.n_rows, self.passed
         return other
+
+    def column_weights(self) -> Array:
+        """Weight of the rows of every target column."""
+        return np.diagonal(self.targets).copy() if self.cross else self.targets
 
     def gram(self) -> Array:
         """H as a full symmetric matrix."""

@@ -34,7 +34,6 @@ class SumsView:
     _sums: list[TaskSums]
     _with_tasks: bool | None
     _sample: HeldOutSample | None
-    _interrupted: bool
 
     @property
     def n_centers(self) -> int:

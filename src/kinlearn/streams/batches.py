@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
 
 
 class StreamError(ValueError):
@@ -55,6 +56,18 @@ class Batch:
     task: Any = None
     sample_weight: Any = None
     where: str = field(default="", kw_only=True)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, as far as X tells."""
+        return _num_samples(self.X)
+
+    def rows(self, cut: slice) -> Batch:
+        """Some of the rows."""
+        parts = [self.X, self.y, self.task, self.sample_weight]
+        return Batch(
+            *(None if part is None else _cut(part, cut) for part in parts), where=self.where
+        )
 
 
 @dataclass
@@ -129,6 +142,10 @@ def as_batch(value: Any, roles: ColumnRoles, where: str) -> Batch:
         f"A batch must be (X, y), (X, y, task), (X, y, task, sample_weight) or a table with named "
         f"columns, but {type(value).__name__} was given."
     )
+
+
+def _cut(rows: Any, cut: slice) -> Any:
+    return rows.iloc[cut] if hasattr(rows, "iloc") else rows[cut]
 
 
 def _as_arrow_table(batch: Any) -> Any:

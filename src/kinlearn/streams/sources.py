@@ -22,7 +22,7 @@ class Source:
     Parameters
     ----------
     start : callable
-        ``start(skip)`` iterates from batch number `skip`; None for what can be gone through once
+        ``start(skip)`` iterates from row number `skip`; None for what can be gone through once
         only.
     once : iterator, optional
         Batches that can be gone through once only.
@@ -41,7 +41,7 @@ class Source:
         return self._start is not None
 
     def batches(self, skip: int = 0) -> Iterator[Batch]:
-        """Iterate from batch number `skip`."""
+        """Iterate from row number `skip`, in whatever batches rows came before it."""
         if self._start is not None:
             return self._start(skip)
         assert self._once is not None
@@ -109,21 +109,23 @@ def _file_source(files: list[Path], roles: ColumnRoles, batch_rows: int) -> Sour
     from kinlearn.streams.files import read_tables
 
     def start(skip: int) -> Iterator[Batch]:
-        number = 0
         for path in files:
             first = 0
             for table in read_tables(path, batch_rows):
                 last = first + table.num_rows
-                if number >= skip:
-                    yield roles.read(table, f"rows {first} to {last - 1} of {path}")
-                number, first = number + 1, last
+                over = min(skip, table.num_rows)
+                skip -= over
+                if over < table.num_rows:
+                    where = f"rows {first + over} to {last - 1} of {path}"
+                    yield roles.read(table.slice(over), where)
+                first = last
 
     return Source(start)
 
 
 def _cut_arrays(arrays: tuple[Any, ...], batch_rows: int, skip: int) -> Iterator[Batch]:
     n_rows = arrays[0].shape[0]
-    for start in range(skip * batch_rows, n_rows, batch_rows):
+    for start in range(skip, n_rows, batch_rows):
         rows = slice(start, min(start + batch_rows, n_rows))
         # a copy of a memory-mapped part, so that the file is read once and in order
         parts = [None if a is None else _part(a, rows) for a in arrays]
@@ -137,7 +139,7 @@ def _part(array: Any, rows: slice) -> Any:
 
 def _cut_table(table: Any, roles: ColumnRoles, batch_rows: int, skip: int) -> Iterator[Batch]:
     n_rows = table.shape[0]
-    for start in range(skip * batch_rows, n_rows, batch_rows):
+    for start in range(skip, n_rows, batch_rows):
         stop = min(start + batch_rows, n_rows)
         if hasattr(table, "iloc"):
             part = table.iloc[start:stop]
@@ -152,6 +154,10 @@ def _numbered(iterable: Any, roles: ColumnRoles) -> Iterator[Batch]:
 
 
 def _skipped(batches: Iterator[Batch], skip: int) -> Iterator[Batch]:
-    for number, batch in enumerate(batches):
-        if number >= skip:
+    for batch in batches:
+        over = min(skip, batch.n_rows) if skip else 0
+        skip -= over
+        if over == 0:
             yield batch
+        elif over < batch.n_rows:
+            yield batch.rows(slice(over, None))
