@@ -1,4 +1,4 @@
-"""On tables of every kind, no probability is worse than the class frequencies' by more than chance."""
+"""On tables of every kind, probabilities are no worse than class frequencies but by chance."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,8 @@ def make_table(kind, i, signal):
     d, n_classes = 1 + i % 5, 2 + (i // 2) % 4
     X = kind(n + N_NEW, d, rng)
     prior = rng.dirichlet(np.full(n_classes, 5.0))
-    logits = np.log(prior) + signal * (X - X.mean(axis=0)) @ rng.normal(size=(X.shape[1], n_classes))
+    directions = signal * rng.normal(size=(X.shape[1], n_classes))
+    logits = np.log(prior) + (X - X.mean(axis=0)) @ directions
     chances = np.exp(logits - logits.max(axis=1, keepdims=True))
     chances /= chances.sum(axis=1, keepdims=True)
     y = (rng.random(len(X))[:, None] > np.cumsum(chances, axis=1)[:, :-1]).sum(axis=1)

@@ -1,4 +1,4 @@
-"""What is promised of probabilities holds on the simplest tables, and what is reported on new rows."""
+"""What is promised of probabilities holds on the simplest tables, and for new rows."""
 
 import numpy as np
 import pytest
