@@ -18,6 +18,7 @@ from kinlearn.estimators._task_base import TaskClassifier
 from kinlearn.rows import find_distinct_rows
 from kinlearn.solvers.multitask_dual import solve
 from kinlearn.solvers.task_covariance import mean_similarity
+from kinlearn.threads import on_own_threads
 
 Array = NDArray[np.float64]
 
@@ -47,6 +48,7 @@ def conditional_parameters(
 class AddsTasks(TaskClassifier):
     """Gives a fitted multi-task model further tasks."""
 
+    @on_own_threads
     def add_task(self, X: Any, y: Any, task: Any, sample_weight: Any = None) -> Any:
         """Learn one new task without touching the others: a conditional update, not a refit.
 

@@ -37,6 +37,7 @@ from kinlearn.selection.folds import Validation
 from kinlearn.selection.mixture import Calibration, calibrate, link_of
 from kinlearn.selection.reporting import reported_scores
 from kinlearn.selection.scoring import HeldOutRows
+from kinlearn.threads import on_own_threads
 
 # Leave-one-out scores of this many rows settle one number, or the weights of a grid.
 MAX_HELD_OUT_ROWS = 20_000
@@ -339,6 +340,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         proba[np.isnan(self.held_out_scores_).any(axis=1)] = np.nan
         return proba
 
+    @on_own_threads
     def familiarity(self, X: Any) -> np.ndarray:
         """Return how well training rows support each row, as a quantile of their own support.
 
