@@ -350,5 +350,5 @@ def _warn_of_constants(table: LabelTable, varies: np.ndarray, observed: np.ndarr
     warnings.warn(
         f"These labels cannot be learnt and are answered by their prior ({'; '.join(parts)}).",
         UserWarning,
-        stacklevel=5,
+        stacklevel=6,
     )
