@@ -103,6 +103,14 @@ def test_stream_costs(benchmark, tmp_path, capsys):
     assert "of bare speed" in capsys.readouterr().out
 
 
+def test_stream_memory(benchmark, tmp_path, capsys):
+    out = tmp_path / "stream_memory.json"
+    benchmark("stream_memory").main(["--sizes", "600", "30", "20", "300", "--out", str(out)])
+    stored = json.loads(out.read_text())
+    assert stored["cells"]["600/30/20/300"]["peak_mb"] > 0
+    assert "rows of a batch" in capsys.readouterr().out
+
+
 def test_stream_on_data(benchmark, tmp_path, capsys, monkeypatch):
     module = benchmark("stream_data")
     rng = np.random.default_rng(0)

@@ -13,6 +13,11 @@ from naive import held_out_by_refitting, naive_kernel, naive_ridge, one_hot
 SIGMAS, REGS = [0.8, 1.9], [1e-6, 1e-3, 0.3]
 
 
+def shuffled_folds(k, X, y):
+    """Folds of passed rows, as a user may give them."""
+    return list(StratifiedKFold(k, shuffle=True, random_state=0).split(X, y))
+
+
 def search(**settings):
     return LSPCCV(sigmas=SIGMAS, regs=REGS, store_cv_scores=True, **settings)
 
@@ -50,16 +55,32 @@ class TestAgainstRefitting:
         expected = expected_scores(X, y, np.arange(60)[:, None], weights, convention)
         np.testing.assert_allclose(model.cv_scores_, expected, atol=1e-8)
 
+    @pytest.mark.parametrize("given", [False, True])
     @pytest.mark.parametrize("weighted", [False, True])
-    def test_five_folds(self, weighted, three_classes, rng):
+    def test_five_folds(self, weighted, given, three_classes, rng):
         X, y = three_classes
         weights = rng.uniform(0.2, 3.0, size=60) if weighted else None
-        model = search(cv=5).fit(X, y, sample_weight=weights)
-        folds = [test for _, test in StratifiedKFold(5).split(X, y)]
+        cv = shuffled_folds(5, X, y) if given else 5
+        model = search(cv=cv).fit(X, y, sample_weight=weights)
+        folds = model.cv_rows_.reshape(5, 12)
+        if given:
+            np.testing.assert_array_equal(folds, [test for _, test in cv])
         expected = expected_scores(X, y, folds, weights)
         found = np.empty_like(expected)
         found[:, model.cv_rows_] = model.cv_scores_
         np.testing.assert_allclose(found, expected, atol=1e-8)
+
+    def test_folds_are_stratified_and_blind_to_the_order_of_rows(self, three_classes, rng):
+        X, y = three_classes
+        order = rng.permutation(60)
+        model, mixed = search(cv=5).fit(X, y), search(cv=5).fit(X[order], y[order])
+        folds = model.cv_rows_.reshape(5, 12)
+        assert sorted(model.cv_rows_) == list(range(60))
+        assert all((np.bincount(y[fold]) == 4).all() for fold in folds)
+        for fold, other in zip(folds, order[mixed.cv_rows_].reshape(5, 12), strict=True):
+            assert set(fold) == set(other)
+        drawn = search(cv=5, random_state=3).fit(X, y)
+        assert set(drawn.cv_rows_[:12]) != set(folds[0])
 
     @pytest.mark.parametrize("weighted", [False, True])
     def test_groups(self, weighted, three_classes, rng):
@@ -115,11 +136,11 @@ class TestAgainstRefitting:
         weights = rng.uniform(0.2, 3.0, size=60) if weighted else None
         centers = rng.uniform(size=(15, 4)) if held != "large folds" else rng.uniform(size=(4, 4))
         groups = rng.integers(0, 12, size=60) if held == "groups" else None
-        cv = 5 if "folds" in held else "loo"
+        cv = shuffled_folds(5, X, y) if "folds" in held else "loo"
         model = search(cv=cv, centers=centers).fit(X, y, groups=groups, sample_weight=weights)
         blocks, ridge_of = list(np.arange(60)[:, None]), convention
         if "folds" in held:
-            blocks, ridge_of = [test for _, test in StratifiedKFold(5).split(X, y)], None
+            blocks, ridge_of = [test for _, test in cv], None
         elif held == "groups":
             blocks, ridge_of = [np.flatnonzero(groups == g) for g in np.unique(groups)], None
         w = np.ones(60) if weights is None else weights / weights.mean()
@@ -140,12 +161,14 @@ class TestAgainstRefitting:
     def test_classwise(self, cv, weighted, three_classes, rng):
         X, y = three_classes
         weights = rng.uniform(0.2, 3.0, size=60) if weighted else None
-        model = search(cv=cv, basis="classwise").fit(X, y, sample_weight=weights)
+        folds = shuffled_folds(4, X, y)
+        model = search(cv=cv if cv == "loo" else folds, basis="classwise")
+        model.fit(X, y, sample_weight=weights)
         w = np.ones(60) if weights is None else weights / weights.mean()
         Z = one_hot(y)
         blocks = list(np.arange(60)[:, None])
         if cv == 4:
-            blocks = [test for _, test in StratifiedKFold(4).split(X, y)]
+            blocks = [test for _, test in folds]
         for p, (sigma, reg) in enumerate((s, r) for s in SIGMAS for r in REGS):
             K = naive_kernel("rbf", X, X, sigma)
             expected = np.empty((60, 3))
@@ -166,8 +189,9 @@ class TestAgainstRefitting:
 def test_selection_equals_brute_force(cv, three_classes):
     X, y = three_classes
     Z = one_hot(y)
-    model = search(cv=cv, combine="best").fit(X, y)
-    folds = [test for _, test in StratifiedKFold(5).split(X, y)]
+    cv_folds = shuffled_folds(5, X, y)
+    model = search(cv=cv if cv == "loo" else cv_folds, combine="best").fit(X, y)
+    folds = [test for _, test in cv_folds]
     blocks = list(np.arange(60)[:, None]) if cv == "loo" else folds
     expected = [
         -np.mean([np.mean((scores[b] - Z[b]) ** 2) for b in (folds if cv == 5 else [slice(None)])])
@@ -183,23 +207,29 @@ def test_selection_equals_brute_force(cv, three_classes):
         np.testing.assert_allclose(model.predict_proba(X), refit.predict_proba(X), atol=1e-9)
 
 
-def test_copies_do_not_vouch_for_each_other(rng):
-    """Random labels on doubled rows: honest held-out scores cannot know them."""
+def test_copies_do_not_vouch_for_each_other_in_a_group(rng):
+    """Random labels on doubled rows: who says that copies are one thing is not told them."""
     X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, size=60)
-    model = LSPC(sigma=0.1, reg=1e-6).fit(np.vstack([X, X]), np.r_[y, y])
+    model = LSPC(sigma=0.1, reg=1e-6)
+    model.fit(np.vstack([X, X]), np.r_[y, y], groups=np.tile(np.arange(60), 2))
     held_out = model.held_out_scores_.argmax(axis=1)
     assert (held_out == np.r_[y, y]).mean() < 0.7
 
 
-def test_groups_sharing_a_row_are_held_out_together(three_classes):
+def test_groups_that_share_a_row_are_held_out_one_by_one(three_classes):
     X, y = three_classes
     X = np.vstack([X, X[:1]])
     y = np.r_[y, y[0]]
     groups = np.r_[np.repeat(np.arange(12), 5), 7]
-    joined = np.where(groups == 7, 0, groups)
-    with_copy = LSPC().fit(X, y, groups=groups)
-    by_hand = LSPC().fit(X, y, groups=joined)
-    np.testing.assert_array_equal(with_copy.held_out_scores_, by_hand.held_out_scores_)
+    model = LSPC(sigma=0.8, reg=1e-3).fit(X, y, groups=groups)
+    K, Z = naive_kernel("rbf", X, X, 0.8), one_hot(y)
+    for group in range(12):
+        out, rest = np.flatnonzero(groups == group), np.flatnonzero(groups != group)
+        # the copy that stays is a row and a centre; of two in training one is a centre
+        centers = rest[:-1] if {0, 60} <= set(rest) else rest
+        A = naive_ridge(K[np.ix_(rest, centers)], Z[rest], 1e-3 * rest.size, np.ones(rest.size))
+        expected = K[np.ix_(out, centers)] @ A
+        np.testing.assert_allclose(model.held_out_scores_[out], expected, atol=1e-8)
 
 
 def test_single_precision_selects_like_double(rng):
@@ -255,14 +285,15 @@ def test_leave_one_out_of_a_single_fit_equals_the_search(reg, three_classes):
 @pytest.mark.parametrize("cv", ["loo", 5, "groups"])
 def test_few_rows_of_another_weight(cv, three_classes):
     X, y = three_classes
-    weights = np.full(60, 0.7)
+    weights = np.full(60, np.sqrt(0.5))  # no multiples of one unit, which would be copies
     weights[[3, 30, 41]] = [1.4, 0.2, 2.1]
     groups = np.arange(60) % 12 if cv == "groups" else None
-    model = search(cv="loo" if cv == "groups" else cv)
+    folds = shuffled_folds(5, X, y)
+    model = search(cv=folds if cv == 5 else "loo")
     model.fit(X, y, sample_weight=weights, groups=groups)
     blocks, ridge_of = list(np.arange(60)[:, None]), convention
     if cv == 5:
-        blocks, ridge_of = [test for _, test in StratifiedKFold(5).split(X, y)], None
+        blocks, ridge_of = [test for _, test in folds], None
     elif cv == "groups":
         blocks, ridge_of = [np.flatnonzero(groups == g) for g in range(12)], None
     expected = expected_scores(X, y, blocks, weights, ridge_of)
@@ -296,7 +327,10 @@ def test_a_wide_kernel_is_searched_in_its_range(held, few_weights, rng):
     if few_weights:
         weights = np.r_[np.full(3, 2.0), np.ones(197)]
         exact, narrow = (FewWeightsSpectrum(s, weights, np.arange(3)) for s in (exact, narrow))
-    splits = Splits.one_out(200) if held == "loo" else Splits.from_groups(np.arange(200) % 40)
+    splits, group = Splits.one_out(200), np.arange(200) % 40
+    if held == "blocks":
+        pairs = ((np.flatnonzero(group != g), np.flatnonzero(group == g)) for g in range(40))
+        splits = Splits.from_train_test(200, pairs)
     regs = np.array([1e-6, 1e-3, 0.1])
     np.testing.assert_allclose(
         narrow.held_out(regs, splits), exact.held_out(regs, splits), atol=2e-3

@@ -7,7 +7,7 @@ from scipy.spatial.distance import pdist
 
 from kinlearn.kernels import KERNELS, KernelMap, median_width, resolve_kernel
 from kinlearn.kernels.evaluation import row_blocks
-from kinlearn.kernels.measures import SquaredDistances
+from kinlearn.kernels.squared_distances import SquaredDistances
 from naive import naive_kernel
 
 NAMED = [name for name in KERNELS if name != "precomputed"]

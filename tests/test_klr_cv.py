@@ -44,14 +44,13 @@ def pairs_of(cv, X, y, groups):
         if groups is None:
             return [(np.delete(np.arange(len(y)), i), np.array([i])) for i in range(len(y))]
         return [(np.flatnonzero(groups != g), np.flatnonzero(groups == g)) for g in range(7)]
-    splitter = StratifiedKFold(cv) if isinstance(cv, int) else cv
-    return list(splitter.split(X, y, groups))
+    return list(cv.split(X, y, groups))
 
 
 @pytest.mark.parametrize(
     ("cv", "grouped"),
     [
-        (5, False),
+        (StratifiedKFold(5, shuffle=True, random_state=0), False),
         ("loo", True),
         (KFold(3, shuffle=True, random_state=0), False),
         (GroupKFold(3), True),
@@ -88,7 +87,8 @@ def test_leave_one_out_is_a_refit_for_every_row(data):
 def test_fixed_centres_are_kept_when_rows_are_held_out(data):
     X, y = data
     model = KernelLogisticRegressionCV(**GRID, centers=X[:10], store_cv_scores=True).fit(X, y)
-    train, test = next(iter(StratifiedKFold(5).split(X, y)))
+    test = model.cv_rows_[:12]  # the first of five folds
+    train = np.setdiff1d(np.arange(60), test)
     params = model.cv_results_["params"][7]
     refit = KernelLogisticRegression(**params, centers=X[:10]).fit(X[train], y[train])
     found = model.cv_scores_[7, : len(test)]
@@ -163,10 +163,13 @@ def test_default_grids_and_widening_are_those_of_lspccv(rng):
 def test_weights_are_repeated_rows(data):
     X, y = data
     counts = np.random.default_rng(2).integers(0, 3, size=len(y))
-    weighted = KernelLogisticRegressionCV(**GRID).fit(X, y, sample_weight=counts)
-    repeated = KernelLogisticRegressionCV(**GRID).fit(
-        np.repeat(X, counts, axis=0), np.repeat(y, counts)
-    )
+    of = np.repeat(np.arange(60), counts)  # the row of each copy
+    folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
+    of_copies = [
+        tuple(np.flatnonzero(np.isin(of, part)) for part in (train, test)) for train, test in folds
+    ]
+    weighted = KernelLogisticRegressionCV(**GRID, cv=folds).fit(X, y, sample_weight=counts)
+    repeated = KernelLogisticRegressionCV(**GRID, cv=of_copies).fit(X[of], y[of])
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-5)
 
 

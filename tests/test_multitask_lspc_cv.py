@@ -70,12 +70,13 @@ def test_a_number_of_folds_is_stratified_by_task(related):
     X, y, task = related
     model = MultiTaskLSPCCV(**GRID, cv=4, store_cv_scores=True).fit(X, y, task=task)
     assert {f"split{k}_test_score" for k in range(4)} <= set(model.cv_results_)
-    from kinlearn.estimators._training_set import make_training_set
-
-    data = make_training_set(X, y, None, None, "test", task)
-    splits, _ = model._task_splits(data, task, None)
-    shares = np.array([np.bincount(task[removed], minlength=5) for _, removed, _ in splits])
-    assert np.ptp(shares, axis=0).max() <= 2
+    n = len(y)
+    assert sorted(model.cv_rows_) == list(range(n))
+    sizes = np.array([n // 4 + (k < n % 4) for k in range(4)])  # folds differ by one row at most
+    folds = np.split(model.cv_rows_, np.cumsum(sizes)[:-1])
+    for stratum in (task, y, task * 10 + y):
+        shares = np.array([np.bincount(stratum[fold], minlength=60) for fold in folds])
+        assert np.ptp(shares, axis=0).max() <= 2
 
 
 @pytest.mark.parametrize("combine", ["best", "stack", "within_se"])

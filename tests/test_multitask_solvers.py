@@ -15,12 +15,7 @@ from kinlearn.solvers.multitask_dual import (
     spectrum,
     task_parameters,
 )
-from kinlearn.solvers.multitask_held_out import (
-    held_out,
-    leave_one_out,
-    leave_one_out_single,
-    loo_weight,
-)
+from kinlearn.solvers.multitask_held_out import held_out, leave_one_out_single
 from kinlearn.solvers.spectral import SymmetricSpectrum
 from kinlearn.solvers.splits import Splits
 from kinlearn.solvers.task_covariance import (
@@ -52,6 +47,17 @@ def primal_solution(
     solution = np.zeros_like(right)
     solution[free] = np.linalg.solve(left[np.ix_(free, free)], right[free])
     return solution.reshape(n_tasks, m, -1)
+
+
+def without_the_mean_weight(weights):
+    """The sum of weights that leave-one-out keeps for every row."""
+    return weights.sum() * (len(weights) - 1) / len(weights)
+
+
+def by_groups(groups):
+    """Leave one group out at a time."""
+    pairs = [(np.flatnonzero(groups != g), np.flatnonzero(groups == g)) for g in np.unique(groups)]
+    return Splits.from_train_test(len(groups), pairs)
 
 
 def scores(features, task, parameters):
@@ -110,7 +116,8 @@ def test_leave_one_out_equals_refitting(problem, reg, sharing):
     covariance = task_covariances(similarity, np.array([sharing]))[0]
     gram = features @ features.T
     found = spectrum(gram, covariance, task, weights)
-    held = leave_one_out(found, targets, np.array([reg, 3.0]), similarity.shape[0])
+    regs = np.array([reg, 3.0])
+    held = held_out(found, targets, regs, similarity.shape[0], Splits.one_out(n))
     single = leave_one_out_single(gram, covariance, task, weights, targets, reg)
     for i in range(n):
         keep = np.arange(n) != i
@@ -122,7 +129,7 @@ def test_leave_one_out_equals_refitting(problem, reg, sharing):
             similarity,
             reg,
             sharing,
-            total=loo_weight(weights),
+            total=without_the_mean_weight(weights),
         )
         expected = scores(features[[i]], task[[i]], parameters)[0]
         np.testing.assert_allclose(held[0, i], expected, atol=1e-8)
@@ -134,13 +141,14 @@ def test_leave_one_out_equals_refitting(problem, reg, sharing):
 def test_held_out_blocks_equal_refitting(problem, sharing, n_folds):
     features, task, targets, weights, similarity = problem
     n = len(task)
-    splits = Splits.from_groups(np.arange(n) % min(n_folds, n - 1))
+    splits = by_groups(np.arange(n) % min(n_folds, n - 1))
     covariance = task_covariances(similarity, np.array([sharing]))[0]
     found = spectrum(features @ features.T, covariance, task, weights)
     regs = np.array([0.01, 1.0])
     held = held_out(found, targets, regs, similarity.shape[0], splits)
     for r, reg in enumerate(regs):
-        for out, block, _ in splits:
+        for out, held_block in splits:
+            block = held_block.removed
             keep = np.setdiff1d(np.arange(n), block)
             parameters = primal_solution(
                 features[keep], task[keep], targets[keep], weights[keep], similarity, reg, sharing
@@ -179,7 +187,7 @@ def test_leave_one_out_without_the_rows_own_centre_equals_refitting(problem, sha
     columns = own_features(phi, own, covariance, task)
     found = spectrum(gram, covariance, task, weights)
     regs = np.array([0.01, 0.3])
-    held = leave_one_out(found, targets, regs, similarity.shape[0], columns)
+    held = held_out(found, targets, regs, similarity.shape[0], Splits.one_out(n), columns)
     single = leave_one_out_single(gram, covariance, task, weights, targets, 0.01, columns)
     np.testing.assert_allclose(single, held[0], atol=1e-8)
     for r, reg in enumerate(regs):
@@ -193,7 +201,7 @@ def test_leave_one_out_without_the_rows_own_centre_equals_refitting(problem, sha
                 similarity,
                 reg,
                 sharing,
-                total=loo_weight(weights),
+                total=without_the_mean_weight(weights),
                 absent=[(task[i], own[i])] if own[i] >= 0 else [],
             )
             expected = scores(phi[[i]], task[[i]], parameters)[0]
@@ -205,14 +213,15 @@ def test_leave_one_out_without_the_rows_own_centre_equals_refitting(problem, sha
 def test_held_out_blocks_without_their_own_centres_equal_refitting(problem, sharing, n_folds):
     phi, task, targets, weights, similarity, own = problem
     n = len(task)
-    splits = Splits.from_groups(np.arange(n) % min(n_folds, n - 1))
+    splits = by_groups(np.arange(n) % min(n_folds, n - 1))
     covariance = task_covariances(similarity, np.array([sharing]))[0]
     columns = own_features(phi, own, covariance, task)
     found = spectrum(phi @ phi.T, covariance, task, weights)
     regs = np.array([0.01, 1.0])
     held = held_out(found, targets, regs, similarity.shape[0], splits, columns)
     for r, reg in enumerate(regs):
-        for out, block, _ in splits:
+        for out, held_block in splits:
+            block = held_block.removed
             keep = np.setdiff1d(np.arange(n), block)
             absent = [(task[i], own[i]) for i in block if own[i] >= 0]
             parameters = primal_solution(
@@ -235,7 +244,7 @@ def test_with_one_task_held_out_scores_are_those_of_lspc():
     columns = own_features(phi, everyone, np.eye(1), nothing)
     found = spectrum(phi @ phi.T, np.eye(1), nothing, weights)
     regs = np.array([1e-3, 0.1])
-    for splits in (Splits.one_out(20), Splits.from_groups(everyone % 3)):
+    for splits in (Splits.one_out(20), by_groups(everyone % 3)):
         expected = SymmetricSpectrum.of(phi.copy(), targets).held_out(regs, splits)
         held = held_out(found, targets, regs, 1, splits, columns)
         np.testing.assert_allclose(held, expected, atol=1e-8)

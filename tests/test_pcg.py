@@ -17,6 +17,7 @@ from kinlearn.kernels import KernelMap, resolve_kernel
 from kinlearn.solvers.center_preconditioner import CholeskyPreconditioner, NystromPreconditioner
 from kinlearn.solvers.feature_passes import FeaturePasses, FoldedTargets
 from kinlearn.solvers.pcg import ridge_pcg
+from kinlearn.solvers.splits import Block, Splits
 
 
 @pytest.fixture
@@ -27,8 +28,21 @@ def data(rng):
 
 
 def calibration_folds(X, y, groups=None):
-    rows = LSPC()._prepare(X, y, None).rows
-    return _pcg_design.calibration_splits(rows, np.eye(y.max() + 1)[y], y, groups)
+    """The folds of a model whose random_state is 0."""
+    model = LSPC(random_state=0)
+    data = model._prepare(X, y, None)
+    return data.validation(_pcg_design.CALIBRATION_FOLDS, groups, seed=model._seed()).splits
+
+
+def splits_of(fold, n_folds):
+    """Leave the rows of each number out; a negative number is never left out."""
+    blocks = [np.flatnonzero(fold == j) for j in range(n_folds)]
+    return Splits(
+        fold.size,
+        [Block(rows, np.arange(rows.size)) for rows in blocks],
+        np.concatenate([np.empty(0, np.intp), *blocks]),
+        np.concatenate([[0], np.cumsum([rows.size for rows in blocks], dtype=np.intp)]),
+    )
 
 
 def plain(**parameters):
@@ -90,7 +104,7 @@ def test_held_out_scores_are_those_of_refitting_without_the_fold(data, every):
     model.fit(X, y)
     folds = calibration_folds(X, y)
     assert len(folds.blocks) == 5
-    for removed, _ in folds.blocks:
+    for removed in (block.removed for block in folds.blocks):
         trained = np.setdiff1d(np.arange(150), removed)
         centers = X[trained] if every else model.centers_
         Phi = KernelMap(kernel, centers).features(X, sigma)
@@ -105,7 +119,7 @@ def test_groups_are_held_out_whole(data, rng):
     model = plain()[1].fit(X, y, groups=groups)
     assert np.isfinite(model.held_out_scores_).all()
     folds = calibration_folds(X, y, groups)
-    for removed, _ in folds.blocks:
+    for removed in (block.removed for block in folds.blocks):
         assert not set(groups[removed]) & set(np.delete(groups, removed))
     with pytest.raises(ValueError, match="one group only"):
         plain()[1].fit(X, y, groups=np.zeros(y.size))
@@ -163,7 +177,7 @@ def test_kept_blocks_stay_within_the_memory_allowed():
         return np.zeros((rows.stop - rows.start, 1000))
 
     passes = FeaturePasses(make, 5000, 1000, memory_mb=24)
-    data = FoldedTargets(np.ones((5000, 1)), None, np.full(5000, -1), 0)
+    data = FoldedTargets(np.ones((5000, 1)), None)
     passes.normal_product(np.ones((1000, 1)), data)
     kept = sum(block.nbytes for block in passes.kept if block is not None)
     assert 0 < kept <= 24 * 2**20
@@ -235,8 +249,8 @@ def test_passes_against_the_naive_sums(seed, n_folds, memory_mb, weighted):
     rng = np.random.default_rng(seed)
     Phi, Z = rng.normal(size=(31, 7)), rng.normal(size=(31, 2))
     weights = rng.uniform(0.5, 2.0, size=31) if weighted else None
-    fold = rng.integers(-1, n_folds, size=31) if n_folds else np.full(31, -1)
-    data = FoldedTargets(Z, weights, fold, n_folds)
+    fold = rng.permutation(np.arange(31) % (n_folds + 1)) - 1  # -1 is never left out
+    data = FoldedTargets(Z, weights, splits_of(fold, n_folds))
     passes = FeaturePasses(lambda rows: Phi[rows].copy(), 31, 7, memory_mb=memory_mb)
     filled = np.ones(31) if weights is None else weights
     A = rng.normal(size=(7, 2 * (n_folds + 1)))
@@ -250,9 +264,9 @@ def test_passes_against_the_naive_sums(seed, n_folds, memory_mb, weighted):
         assert_allclose(rhs[:, part], Phi.T @ (kept[:, None] * Z), atol=1e-12)
         assert_allclose(image[:, part], Phi.T @ (kept[:, None] * (Phi @ A[:, part])), atol=1e-11)
     scores = passes.held_out_scores(A, data)
-    for i in range(31):
+    for entry, i in enumerate(data.splits.rows):
         part = slice(2 * (fold[i] + 1), 2 * (fold[i] + 1) + 2)
-        assert_allclose(scores[i], Phi[i] @ A[:, part], atol=1e-12)
+        assert_allclose(scores[entry], Phi[i] @ A[:, part], atol=1e-12)
 
 
 def test_columns_do_not_disturb_each_other(rng):
@@ -269,7 +283,7 @@ def test_several_threads_give_the_same_sums(rng, monkeypatch):
     from kinlearn.solvers import feature_passes
 
     Phi = rng.normal(size=(200, 11))
-    data = FoldedTargets(rng.normal(size=(200, 2)), None, np.arange(200) % 3, 3)
+    data = FoldedTargets(rng.normal(size=(200, 2)), None, splits_of(np.arange(200) % 3, 3))
     A = rng.normal(size=(11, 8))
     answers = []
     for n_threads in (1, 3):
@@ -287,7 +301,7 @@ def test_folds_are_a_partition(data):
     folds = calibration_folds(X, y)
     assert sorted(folds.rows) == list(range(y.size))
     assert len(folds.blocks) == 5
-    for removed, _ in folds.blocks:
+    for removed in (block.removed for block in folds.blocks):
         counts = np.bincount(y[removed], minlength=3)
         assert_allclose(counts, np.bincount(y) / 5, atol=1.0)
 

@@ -1,6 +1,8 @@
 """The formulas of planning agree with what was measured, and the command says them."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,6 +67,34 @@ def test_cores():
     assert plan(100, 3, 10).cores_within(3600) == 1
 
 
+WIDE = json.loads((RESULTS / "stream_memory.json").read_text())["cells"]
+
+
+def planned(cell):
+    sizes = cell["rows"], cell["features"], cell["centers"]
+    return plan(*sizes, batch_rows=cell["batch_rows"]).memory_bytes / 2**20
+
+
+@pytest.mark.parametrize("key", WIDE)
+def test_memory_of_wide_rows(key):
+    assert planned(WIDE[key]) == pytest.approx(WIDE[key]["peak_mb"], rel=0.15)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
+def test_memory_of_wide_rows_as_it_is_here():
+    script = RESULTS.parent / "stream_memory.py"
+    sizes = ["9000", "1500", "100", "4096"]
+    command = [sys.executable, str(script), "--child", *sizes]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    cell = json.loads(done.stdout.splitlines()[-1])
+    assert 0.7 * cell["peak_mb"] < planned(cell) < 1.5 * cell["peak_mb"]
+
+
+def test_memory_counts_features():
+    few, many = plan(1e6, 20, 500).memory_bytes, plan(1e6, 2000, 500).memory_bytes
+    assert many - few > 5 * 8 * 8192 * 1980
+
+
 def test_memory_does_not_grow_with_rows():
     assert plan(1e9, 20, 500).memory_bytes == plan(1e6, 20, 500).memory_bytes
 
@@ -86,7 +116,7 @@ def test_command():
     arguments = ["plan", "--rows", "1e9", "--features", "20", "--centers", "2000", "--classes", "5"]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0
-    for part in ("16 MB", "42 h", "43 cores", "408 MB a process"):
+    for part in ("16 MB", "42 h", "43 cores", "401 MB a process"):
         assert part in done.output
     late = CliRunner().invoke(app, [*arguments, "--hours", "0.00001"])
     assert "no number of cores" in late.output

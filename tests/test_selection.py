@@ -11,7 +11,7 @@ from kinlearn.posterior import calibrated, fit_beta, log_loss_rows, smooth
 from kinlearn.selection.class_calibration import fit_class_calibration
 from kinlearn.selection.combine import stack_weights, within_se_weights
 from kinlearn.selection.refine import refined_weights
-from kinlearn.selection.scoring import weighted_auc
+from kinlearn.selection.scoring import weighted_auc, why_undefined
 from naive import one_hot
 
 
@@ -72,14 +72,16 @@ class TestScoring:
     def test_a_function_sees_labels_and_decision_values(self, noisy):
         X, y = noisy
         labels = np.array(["no", "yes"])[(y == 2).astype(int)]
-        seen = {}
+        seen = []
 
         def criterion(y_true, scores):
-            seen["labels"], seen["shape"] = set(y_true), scores.shape
+            seen.append((set(y_true), scores.shape))
             return roc_auc_score(y_true, scores)
 
         model = search(scoring=criterion).fit(X, labels)
-        assert seen == {"labels": {"no", "yes"}, "shape": (90,)}
+        # all rows of every point, then the others of each fold that is reported
+        assert seen[:6] == [({"no", "yes"}, (90,))] * 6
+        assert {shape for _, shape in seen[6:]} == {(72,)}
         named = search(scoring="roc_auc").fit(X, labels)
         np.testing.assert_allclose(
             model.cv_results_["mean_test_score"], named.cv_results_["mean_test_score"]
@@ -152,9 +154,6 @@ class TestCombination:
         )
         total = total * model.class_scale_ + model.intercept_
         np.testing.assert_allclose(model.decision_function(X), total, atol=1e-9)
-        mixed = np.tensordot(model.weights_, model.cv_scores_, axes=1)
-        mixed = mixed * model.class_scale_ + model.intercept_
-        np.testing.assert_allclose(model.held_out_scores_, mixed, atol=1e-12)
         if combine != "stack":
             np.testing.assert_array_equal(model.class_scale_, 1.0)
             np.testing.assert_array_equal(model.intercept_, 0.0)
@@ -344,3 +343,23 @@ class TestClassCalibration:
         X, y = rng.normal(size=(200, 3)), np.repeat([0, 1], [160, 40])
         share = LSPCCV().fit(X, y).predict_proba(rng.normal(size=(50, 3)))[:, 1].mean()
         assert 0.1 < share < 0.35
+
+
+def test_a_criterion_without_a_value_says_what_is_wrong(rng):
+    X = rng.normal(size=(30, 3))
+    y = (X[:, 0] > 0).astype(int)
+    one = np.flatnonzero(y == 1)
+    alone = [(np.setdiff1d(np.arange(30), one[:2]), one[:2])]
+    with pytest.raises(ValueError, match=r"'roc_auc' is not defined .* two classes .*larger parts"):
+        LSPCCV(scoring="roc_auc", cv=alone).fit(X, y)
+    with pytest.raises(ValueError, match="returned NaN on every held-out part"):
+        LSPCCV(scoring=lambda y_true, scores: np.nan).fit(X, y)
+
+
+@pytest.mark.parametrize("scoring", ["squared_error", "log_loss", "brier", "accuracy", "roc_auc"])
+def test_no_message_recommends_what_was_given(scoring):
+    nothing = why_undefined(scoring, np.full((2, 3, 2), np.nan))
+    assert "not finite" in nothing
+    assert scoring not in nothing
+    said = why_undefined(scoring, np.zeros((2, 3, 2)))
+    assert f'"{scoring}"' not in said

@@ -163,7 +163,7 @@ def test_texts_agree_between_csv_and_parquet():
     assert rules.texts(pa.array([1.0, None, 2.5])).to_pylist() == ["1", None, "2.5"]
     assert rules.texts(pa.array([1, None])).to_pylist() == ["1", None]
     assert rules.texts(pa.array(["a", "b"]).dictionary_encode()).to_pylist() == ["a", "b"]
-    assert rules.texts(pa.array([True, None])).to_pylist() == ["true", None]
+    assert rules.texts(pa.array([True, None])).to_pylist() == ["True", None]
     assert objects(rules.texts(pa.array(["a", ""]))).tolist()[0] == "a"
 
 

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kinlearn import IndependentTasks, PooledTasks
+from kinlearn import LSPC, IndependentTasks, PooledTasks
 from kinlearn.datasets import make_related_tasks
 
 
@@ -136,3 +136,20 @@ def test_missing_ids_at_prediction_are_asked_for():
         PooledTasks(LogisticRegression()).fit(X, y).predict(X, task=task)
     with pytest.raises(ValueError, match="unseen must be 'pooled' or 'error', got 'shared'"):
         IndependentTasks(LogisticRegression(), unseen="shared").fit(X, y, task=task)
+
+
+@pytest.mark.parametrize("constant", [0.1, 0.7, 1 / 3, -123.456, 1e9 + 0.1])
+@pytest.mark.parametrize("noise", [0.0, 1e-16])
+def test_a_column_that_is_constant_within_a_task_is_no_narrow_one(constant, noise, rng):
+    X = rng.normal(size=(90, 3))
+    y = (X[:, 0] > 0).astype(int)
+    task = np.repeat(np.arange(3), 30)
+    # by rounding alone, the deviation of equal numbers is not zero
+    X[:, 2] = constant * (1.0 + noise * rng.integers(-4, 5, size=90))
+    IndependentTasks(LSPC(), unseen="error").fit(X, y, task=task)
+
+
+def test_a_narrow_column_is_still_told_of(rng):
+    X = rng.normal(size=(90, 2)) * [1.0, 1e-4] + [0.0, 1e3]
+    with pytest.warns(UserWarning, match=r"Columns spread from .* sees little but: 0"):
+        LSPC().fit(X, (X[:, 0] > 0).astype(int))

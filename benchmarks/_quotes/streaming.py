@@ -10,6 +10,7 @@ from _report import table
 from kinlearn.cli.plan import size_text, time_text
 from kinlearn.planning import RATE, Plan, plan
 from stream import N_CLASSES, N_FEATURES
+from stream_memory import planned_mb
 
 Row = dict[str, Any]
 TASK_FEATURES, TASK_CLASSES = 10, 2  # of the tasks that stream.py makes
@@ -60,6 +61,31 @@ def rows_table() -> str:
     header = ["rows", "centres", "what", "rows/s", "processor s", "formula"]
     header += ["of bare `dsyrk` + `exp(gemm)`", "peak memory", "formula"]
     return table(header, lines)
+
+
+def wide() -> list[Row]:
+    found = cells("stream_memory.json", "").values()
+    return sorted(found, key=lambda row: (row["features"], row["centers"], row["batch_rows"]))
+
+
+@quote("planning.features")
+def features_table() -> str:
+    lines = [
+        [
+            f"{row['features']:,}",
+            f"{row['centers']:,}",
+            f"{row['batch_rows']:,}",
+            f"{row['peak_mb']:.0f} MB",
+            f"{planned_mb(row):.0f} MB",
+        ]
+        for row in wide()
+    ]
+    return table(["features", "centres", "rows of a batch", "peak memory", "formula"], lines)
+
+
+def features_off() -> str:
+    gaps = [abs(row["peak_mb"] / planned_mb(row) - 1) for row in wide()]
+    return f"{max(gaps):.0%}".replace("%", " %")
 
 
 @quote("planning.tasks")
@@ -128,6 +154,7 @@ quotes(
     off=lambda: off("speed/", "rows/"),
     tasks_off=lambda: off("tasks/"),
     memory_off=memory_off,
+    features_off=features_off,
     full=full_gb,
 )
 

@@ -9,6 +9,7 @@ from sklearn.cluster import kmeans_plusplus
 
 from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.measures import Rows, as_double
+from kinlearn.kernels.squared_distances import move_to_middle
 
 METHODS = ("kmeans++", "random", "leverage")
 POOL_FACTOR = 10
@@ -58,9 +59,9 @@ def choose_centers(
         return np.sort(order[random_state.choice(n_rows, n_centers, replace=False)])
     pool_size = min(n_rows, POOL_FACTOR * n_centers)
     pool = order[np.sort(random_state.choice(n_rows, pool_size, replace=False))]
-    _, chosen = kmeans_plusplus(
-        as_double(X[pool]), n_centers, random_state=random_state, n_local_trials=1
-    )
+    # distances far from the origin would lose their digits; the rows of the pool are a copy
+    spread = move_to_middle(as_double(X[pool]))
+    _, chosen = kmeans_plusplus(spread, n_centers, random_state=random_state, n_local_trials=1)
     # k-means++ may draw a row twice when the rest of the pool lies at distance zero
     chosen = np.unique(chosen)
     if chosen.size < n_centers:
@@ -83,14 +84,16 @@ def approximate_leverage(
     centers = pilot if kernel.name == "precomputed" else X[pilot]
     features = KernelMap(kernel, centers)
     gram = features.square(sigma, X[pilot] if kernel.name == "precomputed" else None)
-    jitter = 1e-8 * np.trace(gram) / pilot.size
-    root = np.linalg.cholesky(gram + jitter * np.eye(pilot.size))
+    scale = float(np.trace(gram)) / pilot.size
+    if not scale > 0.0:  # rows that the kernel cannot tell from nothing: all are alike
+        return np.ones(n_rows)
+    root = np.linalg.cholesky(gram + 1e-8 * scale * np.eye(pilot.size))
     total = np.zeros_like(gram)
     for _, block in features.feature_blocks(X, sigma):
         total += block.T @ block
     # ΨᵀΨ + n·reg·I = root⁻¹ (ΦᵀΦ) root⁻ᵀ + n·reg·I, so psiᵀ(...)⁻¹psi is a norm after two solves
     inner = solve_triangular(root, solve_triangular(root, total, lower=True).T, lower=True)
-    reg = LEVERAGE_REG * np.trace(gram) / pilot.size
+    reg = LEVERAGE_REG * scale
     outer = np.linalg.cholesky(inner + n_rows * reg * np.eye(pilot.size))
     leverage = np.empty(n_rows)
     for rows, block in features.feature_blocks(X, sigma):

@@ -10,6 +10,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from kinlearn.centers import POOL_FACTOR
+from kinlearn.kernels.width import MEDIAN_ROWS
+
 __all__ = ["Plan", "plan"]
 
 # Floating-point operations a second of one core, as the kernels and sums here reach them.
@@ -19,7 +22,12 @@ EXPONENTIAL = 700.0
 # Factor of m² and of the rows of a task (at most m) to solve one task among many.
 TASK_SOLUTION = 10.0
 # The interpreter, the libraries and the blocks of features in work.
-INTERPRETER = 250 * 2**20
+INTERPRETER = 240 * 2**20
+# Copies of the first rows while identical ones are found and centres are chosen among them.
+COPIES_AT_START = 5.8
+# Copies of a batch while it is added, and of the centres, shifted and with their norms.
+COPIES_OF_BATCH = 3.0
+COPIES_OF_CENTERS = 4.0
 # Sums of many tasks are objects of their own: what they take beyond their numbers.
 TASK_OVERHEAD = 1.2
 # Rows that are kept to calibrate by.
@@ -34,8 +42,9 @@ class Plan(NamedTuple):
     sums_bytes : float
         Size of the sums: in memory, on disk, and sent by each machine.
     memory_bytes : float
-        Peak memory of each process, sums, interpreter, calibration and solution included. It does
-        not grow with the rows, once each task has as many of them as there are centres.
+        Peak memory of each process: the interpreter, and the larger of what choosing centres among
+        the first (dense) rows takes and of sums, calibration and solution. It does not grow with
+        the rows, once each task has as many of them as there are centres.
     pass_seconds : float
         Processor seconds of the pass; they divide by the number of cores.
     solve_seconds : float
@@ -132,10 +141,15 @@ def plan(
         squares = n * m * m if dense else 0.0
         solving = TASK_SOLUTION * tasks * min(of_task, m) * m**2
         kept = TASK_OVERHEAD * sums
-    work = 8.0 * batch_rows * d + calibration + 3 * 8.0 * m * m
+    batch = min(float(batch_rows), n)
+    # centres are chosen among so many rows, or as many as fill whole batches
+    first = min(n, batch * math.ceil(max(MEDIAN_ROWS, POOL_FACTOR * m) / batch))
+    start = COPIES_AT_START * 8.0 * first * d
+    moving = 8.0 * d * (COPIES_OF_BATCH * batch + COPIES_OF_CENTERS * m)
+    solution = kept + calibration + moving + 3 * 8.0 * m * m
     return Plan(
         sums_bytes=sums,
-        memory_bytes=INTERPRETER + kept + work,
+        memory_bytes=INTERPRETER + max(start, solution),
         pass_seconds=(making + squares) / rate,
         solve_seconds=solving / rate,
     )

@@ -2,8 +2,8 @@
 
 Identical rows are merged before a fit, but they were seen separately, often with different labels,
 and a new row may coincide with them. Holding all of them out at once would ask for the
-probabilities of a row never seen. Weights are multiplicities up to a common unit: what one copy weighs follows
-from the weights themselves, so that their scale does not matter.
+probabilities of a row never seen. Weights are multiplicities up to a common unit: what one copy
+weighs follows from the weights themselves, so that their scale does not matter.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ class Units:
         Weight of one copy of it.
     count : float
         Number of copies of all units.
+    passed : ndarray of shape (n_passed,)
+        Number of copies that each passed row is, by its weight; they add up to `count`.
     """
 
     row: np.ndarray
@@ -46,6 +48,7 @@ class Units:
     mass: np.ndarray
     one: np.ndarray
     count: float
+    passed: np.ndarray
 
     @property
     def size(self) -> int:
@@ -103,14 +106,16 @@ def find_units(
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     of = np.full(rows.member.size, -1, dtype=np.intp)
     of[kept] = inverse.ravel()
-    passed = np.bincount(inverse.ravel()).astype(np.float64)
-    mass = passed if weights is None else np.bincount(inverse.ravel(), weights=weights[kept])
+    each = np.ones(kept.size) if weights is None else weights[kept].astype(np.float64)
+    mass = np.bincount(inverse.ravel(), weights=each)
     unit = common_unit(mass) if counted else None
     if unit is None:
-        one, count = mass / passed, float(kept.size)
+        one, count = mass / np.bincount(inverse.ravel()), float(kept.size)
     else:
         one, count = np.full(mass.size, unit), float(mass.sum() / unit)
-    return Units(rows.member[kept][first], kept[first], of, mass, one, count)
+    passed = np.zeros(of.size)
+    passed[kept] = each * (count / mass.sum())
+    return Units(rows.member[kept][first], kept[first], of, mass, one, count, passed)
 
 
 def common_unit(values: np.ndarray) -> float | None:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import (
 )
 
 from kinlearn.estimators._task_base import TaskClassifier
+from kinlearn.labels import refuse_mixed_labels
 from kinlearn.rows import find_distinct_rows
 from kinlearn.solvers.multitask_dual import solve
 from kinlearn.solvers.task_covariance import mean_similarity
@@ -127,6 +128,7 @@ class AddsTasks(TaskClassifier):
         return np.array([*known, task])
 
     def _known_labels(self, y: Any, X: Any) -> NDArray[np.intp]:
+        refuse_mixed_labels(y)
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         labels = np.searchsorted(self.classes_, y)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from kinlearn.centers import choose_centers, take_centers
 from kinlearn.distributed.prediction import by_partition
 from kinlearn.estimators._checks import (
+    check_for_kernel,
     check_model_choices,
     check_precomputed,
     count_centers,
@@ -31,6 +31,7 @@ from kinlearn.estimators._training_set import TrainingSet, make_training_set
 from kinlearn.familiarity import familiarity, reference_support, support
 from kinlearn.kernels import Kernel, KernelMap, median_width, resolve_kernel
 from kinlearn.kernels.measures import Rows
+from kinlearn.labels import refuse_mixed_labels
 from kinlearn.posterior import Link, posterior
 from kinlearn.rows import DistinctRows, find_distinct_rows
 from kinlearn.selection.folds import Validation
@@ -77,10 +78,11 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         if self.basis not in ("full", "classwise"):
             raise ValueError(f'basis={self.basis!r} is not known. Choose "full" or "classwise".')
         kernel = self._kernel()
+        refuse_mixed_labels(y)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=False
         )
-        _check_for_kernel(X, kernel)
+        check_for_kernel(X, kernel, self)
         if kernel.name == "precomputed":
             check_precomputed(X, X.shape[0])
         data = make_training_set(X, y, sample_weight, self.class_weight, type(self).__name__, task)
@@ -112,9 +114,17 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         return max(float(np.abs(diagonal).mean()), np.finfo(np.float64).tiny ** 0.25)
 
     def _design(
-        self, data: TrainingSet, kernel: Kernel, sigma: float, n_decompositions: int
+        self,
+        data: TrainingSet,
+        kernel: Kernel,
+        sigma: float,
+        n_decompositions: int,
+        keep: bool = False,
     ) -> Design:
-        """Choose the centres (at width `sigma`, where that matters) and set the problem up."""
+        """Choose the centres (at width `sigma`, where that matters) and set the problem up.
+
+        With `keep` the problem can be posed again on some of the rows after it was decomposed.
+        """
         X, Z, weights = data.X, data.fit_targets, data.fit_weights
         classwise = self.basis == "classwise"
         positions = self._place_centers(X, data.rows, kernel, sigma)
@@ -130,7 +140,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             return ClasswiseFixedDesign(features, X, Z, weights, Z[positions])
         warn_if_large(data.n_rows, n_decompositions, classwise or weights is not None)
         measure = features.square_measure(X)
-        return square_design(features, measure, Z, weights, classwise, keep=n_decompositions > 1)
+        keep = keep or n_decompositions > 1
+        return square_design(features, measure, Z, weights, classwise, keep)
 
     def _iterative_design(
         self, data: TrainingSet, features: KernelMap, positions: np.ndarray | None
@@ -188,7 +199,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         )
         if centers.shape[1] != X.shape[1]:
             raise ValueError(f"centers has {centers.shape[1]} features, but X has {X.shape[1]}.")
-        _check_for_kernel(centers, kernel)
+        check_for_kernel(centers, kernel)
         return centers
 
     def _warn_if_indefinite(self, data: TrainingSet, design: Design) -> None:
@@ -245,7 +256,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         self.beta_ = float(link.beta)
         for name in ("gamma_", "score_floor_", "prior_shift_"):
             self.__dict__.pop(name, None)
-        if link.gamma:
+        if link.floor < 1.0:  # rows repeat
             self.gamma_, self.score_floor_ = link.gamma, link.floor
         if self.class_weight is not None:
             self.prior_shift_ = np.broadcast_to(link.shift, self.classes_.shape).copy()
@@ -277,7 +288,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         kernel = self._kernel()
-        _check_for_kernel(X, kernel)
+        check_for_kernel(X, kernel, self)
         features = KernelMap(kernel, self.centers_, self.memory_mb)
         return features.scores(X, self.kept_sigmas_, self.coef_)
 
@@ -363,7 +374,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         X = self._without_task_column(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         kernel = self._kernel()
-        _check_for_kernel(X, kernel)
+        check_for_kernel(X, kernel, self)
         return familiarity(support(kernel, X, self.centers_), self._reference_support())
 
     def _reference_support(self) -> np.ndarray:
@@ -420,14 +431,3 @@ def refuse_given_centers() -> NoReturn:
     raise ValueError(
         'basis="classwise" needs centers of known class: leave centers out, or use basis="full".'
     )
-
-
-def _check_for_kernel(X: Rows, kernel: Kernel) -> None:
-    if kernel.name == "chi2":
-        smallest = X.data.min(initial=0.0) if sp.issparse(X) else X.min()
-        if smallest < 0:
-            # the first words are those scikit-learn's own checks look for
-            raise ValueError(
-                f"Negative values in data passed to kernel='chi2' (smallest {smallest:.3g}): "
-                "it is for counts and histograms; use kernel='rbf' for other features."
-            )

@@ -13,12 +13,15 @@ import scipy.sparse as sp
 
 from kinlearn import centers, posterior
 from kinlearn.kernels import Kernel
+from kinlearn.kernels.limits import refuse_too_large
 
 # All rows are centres up to here, beyond that a subset of the second size.
 AUTO_FULL_ROWS = 3000
 AUTO_CENTERS = 1500
 WARN_FULL_ROWS = 10_000
 SPREAD_RATIO = 100.0
+# Rounding errors by which numbers that were equal may come to differ.
+ROUNDING = 64.0
 
 
 def check_positive(name: str, value: Any) -> float:
@@ -133,13 +136,17 @@ def warn_if_spread_differs(X: Any, kernel: Kernel, names: Any) -> None:
         return
     # Two notions of spread must agree: a rarely used column has a small deviation, an outlier
     # makes a large range, and neither alone calls for scaling.
-    deviation, reach = X.std(axis=0), np.ptp(X, axis=0)
+    lowest, highest = (f(axis=0).astype(np.float64) for f in (X.min, X.max))
+    deviation, reach = X.std(axis=0, dtype=np.float64), highest - lowest
+    # what differs by rounding alone is constant: a mean of equal numbers need not equal them
+    noise = ROUNDING * np.finfo(X.dtype).eps * np.maximum(-lowest, highest)
+    varying = reach > noise
+    deviation, reach = deviation * varying, reach * varying
     wide = _outspread(deviation) & _outspread(reach)
     if not wide.any():
         return
     labels = [str(names[i]) if names is not None else str(i) for i in np.flatnonzero(wide)]
     shown = ", ".join(labels[:5]) + (f" and {len(labels) - 5} more" if len(labels) > 5 else "")
-    varying = deviation > 0
     warnings.warn(
         f"Columns spread from {deviation[varying].min():.3g} to {deviation.max():.3g} "
         f"(standard deviation), so that the {kernel.name} kernel sees little but: {shown}. "
@@ -154,6 +161,19 @@ def _outspread(spread: np.ndarray) -> np.ndarray:
     if not varying.any():
         return np.zeros(spread.size, dtype=bool)
     return spread > SPREAD_RATIO * spread[varying].min()
+
+
+def check_for_kernel(X: Any, kernel: Kernel, model: Any = None) -> None:
+    """Raise unless the kernel can take these rows; `model` may know the columns' names."""
+    refuse_too_large(X, kernel, getattr(model, "feature_names_in_", None))
+    if kernel.name == "chi2":
+        smallest = X.data.min(initial=0.0) if sp.issparse(X) else X.min()
+        if smallest < 0:
+            # the first words are those scikit-learn's own checks look for
+            raise ValueError(
+                f"Negative values in data passed to kernel='chi2' (smallest {smallest:.3g}): "
+                "it is for counts and histograms; use kernel='rbf' for other features."
+            )
 
 
 def check_precomputed(X: Any, n_rows: int) -> None:

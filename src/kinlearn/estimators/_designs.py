@@ -24,6 +24,8 @@ FAST_ROWS = 800
 MAX_CONDITION = 1e7
 # Up to this share of rows of another weight, correcting for them beats a weighted decomposition.
 FEW_WEIGHTS = 0.05
+# A correction for weights of another magnitude would lose the digits of what it corrects.
+FEW_WEIGHTS_DECADES = 4.0
 
 
 class Spectrum(Protocol):
@@ -147,7 +149,8 @@ class WeightedDesign(Design):
         values, counts = np.unique(weights, return_counts=True)
         self.common = float(values[counts.argmax()])
         self.odd = np.flatnonzero(weights != self.common)
-        self.few = not classwise and self.odd.size <= FEW_WEIGHTS * weights.size
+        near = np.abs(np.log10(values / self.common)).max() <= FEW_WEIGHTS_DECADES
+        self.few = not classwise and near and self.odd.size <= FEW_WEIGHTS * weights.size
 
     def part(self, kept: np.ndarray, Z: np.ndarray, weights: np.ndarray | None) -> Design | None:
         measure = self.measure[np.ix_(kept, kept)]

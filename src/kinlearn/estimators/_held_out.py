@@ -85,7 +85,15 @@ def own_held_out(model: Any) -> NDArray[np.float64] | None:
     kept = getattr(last, "held_out_scores_", None) is not None
     if not kept or getattr(last, "posterior", None) == "rounded_parameters":
         return None
+    if rows_repeat(model):
+        # of rows seen many times, one alone hardly moves the class that is called: folds do
+        return None
     return last.held_out_proba()
+
+
+def rows_repeat(model: Any) -> bool:
+    """Whether a fitted model has seen most of its rows more than once."""
+    return hasattr(last_step(model), "gamma_")
 
 
 def _sees_labels(step: Any) -> bool:

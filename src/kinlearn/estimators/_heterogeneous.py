@@ -14,6 +14,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
 from kinlearn.estimators._discriminant import encode_classes
+from kinlearn.labels import refuse_mixed_labels
 from kinlearn.solvers.scatter import Floats, ReducedScatter, reduce_scatter
 
 
@@ -87,6 +88,7 @@ def validate_task(estimator: BaseEstimator, key: Hashable, X: Any, y: Any) -> Ta
     X = check_array(
         X, dtype=np.float64, estimator=estimator, input_name=f"X of task {key!r}", order="C"
     )
+    refuse_mixed_labels(y, f"y of task {key!r}")
     y = column_or_1d(y, warn=True)
     if len(y) != len(X):
         raise ValueError(

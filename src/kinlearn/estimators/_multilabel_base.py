@@ -11,8 +11,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kinlearn.distributed.prediction import by_partition
-from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, KernelClassifier, _check_for_kernel
+from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, KernelClassifier
 from kinlearn.estimators._checks import (
+    check_for_kernel,
     check_model_choices,
     check_precomputed,
     warn_if_indefinite,
@@ -24,6 +25,7 @@ from kinlearn.estimators._label_table import LabelTable, is_single_column, read_
 from kinlearn.estimators._label_training_set import LabelTrainingSet, make_label_training_set
 from kinlearn.estimators._training_set import encode_classes
 from kinlearn.kernels import Kernel, KernelMap
+from kinlearn.labels import refuse_mixed_labels
 from kinlearn.posterior import Link, posterior
 from kinlearn.selection.folds import Validation
 from kinlearn.selection.label_mixture import (
@@ -64,13 +66,14 @@ class MultiLabelClassifier(KernelClassifier):
         options: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
         self.single_ = Y is None or is_single_column(Y)
         if self.single_:
+            refuse_mixed_labels(Y)
             X, Y = validate_data(self, X, Y, **options)
             classes, codes = encode_classes(Y, name)
             table = LabelTable(codes[:, None], [classes], np.arange(1), False)
         else:
             X = validate_data(self, X, **options)
             table = read_labels(Y)
-        _check_for_kernel(X, kernel)
+        check_for_kernel(X, kernel, self)
         if kernel.name == "precomputed":
             check_precomputed(X, X.shape[0])
         data = make_label_training_set(X, table, sample_weight, self.class_weight, name)

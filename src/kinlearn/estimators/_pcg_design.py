@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kinlearn.estimators._designs import Design
 from kinlearn.kernels import KernelMap
-from kinlearn.kernels.measures import Rows, SquaredDistances
+from kinlearn.kernels.measures import Rows
+from kinlearn.kernels.squared_distances import SquaredDistances
 from kinlearn.solvers.center_preconditioner import (
     CholeskyPreconditioner,
     NystromPreconditioner,

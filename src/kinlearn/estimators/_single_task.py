@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kinlearn.estimators._discriminant import cap_components, check_count, encode_classes
+from kinlearn.labels import refuse_mixed_labels
 from kinlearn.solvers.scatter import Floats, ReducedScatter, reduce_scatter
 
 
@@ -16,6 +17,7 @@ class SingleTaskDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     """Base of :class:`TraceRatioLDA` and :class:`RatioTraceLDA`: fit fills ``components_``."""
 
     def _reduce(self, X: Any, y: Any) -> ReducedScatter:
+        refuse_mixed_labels(y)
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         self.classes_, codes = encode_classes(y, type(self).__name__)
         reduced = reduce_scatter(X, codes, self.classes_.size)

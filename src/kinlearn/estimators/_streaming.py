@@ -13,13 +13,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kinlearn.distributed.fitting import refuse_stream
 from kinlearn.estimators._aside import aside, take_over, unfitted
-from kinlearn.estimators._base import KernelClassifier, _check_for_kernel
-from kinlearn.estimators._checks import AUTO_CENTERS, check_model_choices, check_positive
+from kinlearn.estimators._base import KernelClassifier
+from kinlearn.estimators._checks import (
+    AUTO_CENTERS,
+    check_for_kernel,
+    check_model_choices,
+    check_positive,
+)
 from kinlearn.estimators._sample_rows import SampleRows, given_rows, kept_rows
 from kinlearn.estimators._stream_fit import StreamRun
 from kinlearn.familiarity import sampled_support
 from kinlearn.kernels import median_width
 from kinlearn.kernels.measures import Rows
+from kinlearn.labels import refuse_mixed_labels
 from kinlearn.rows import find_distinct_rows
 from kinlearn.selection.link import calibrating_link
 from kinlearn.statistics import NormalEquations
@@ -33,6 +39,9 @@ Array = NDArray[np.float64]
 def streams(estimator: Any) -> bool:
     """Whether a model can be had from sums: rows must have features, classes all centres."""
     return estimator.kernel != "precomputed" and estimator.basis == "full"
+
+
+TINY = float(np.finfo(np.float64).tiny)
 
 
 class StreamsRows(KernelClassifier):
@@ -256,7 +265,7 @@ class StreamsRows(KernelClassifier):
     def _start(self, X: Rows) -> NormalEquations:
         """Sums of no rows yet, with the width and the centres chosen from X."""
         kernel = self._kernel()
-        _check_for_kernel(X, kernel)
+        check_for_kernel(X, kernel, self)
         rows = find_distinct_rows(X)
         distinct = X[rows.first]
         sigma = self.sigma
@@ -286,8 +295,9 @@ class StreamsRows(KernelClassifier):
         if self._has_table(y):
             X = validate_data(self, X, reset=reset, **options)
         else:
+            refuse_mixed_labels(y)
             X, y = validate_data(self, X, y, reset=reset, **options)
-        _check_for_kernel(X, self._kernel())
+        check_for_kernel(X, self._kernel(), self)
         if sample_weight is None and self.class_weight is None:
             return X, y, None
         weights = (
@@ -403,7 +413,7 @@ class StreamsRows(KernelClassifier):
         known = scores, rows.targets, rows.weights
         link = calibrating_link(*known, rows.n_units, rows.repeated, balance)
         self._keep_link(link)
-        losses = -np.einsum("nc,nc->n", rows.targets, np.log(link(scores)))
+        losses = -np.einsum("nc,nc->n", rows.targets, np.log(np.maximum(link(scores), TINY)))
         self.held_out_log_loss_ = float(np.average(losses, weights=rows.weights))
 
     def _kept_rows(self, sums: NormalEquations) -> SampleRows | None:

@@ -17,11 +17,12 @@ from sklearn.utils.validation import (
 )
 
 from kinlearn.distributed.prediction import by_partition
-from kinlearn.estimators._base import KernelClassifier, _check_for_kernel
+from kinlearn.estimators._base import KernelClassifier
 from kinlearn.estimators._checks import (
     _physical_gigabytes,
     _seconds_per_product,
     check_choice,
+    check_for_kernel,
 )
 from kinlearn.estimators._task_design import TaskDesign
 from kinlearn.estimators._task_similarity import resolve_similarity
@@ -185,7 +186,7 @@ class TaskClassifier(KernelClassifier):
 
     def _kernel_map(self, X: Any) -> KernelMap:
         kernel = self._kernel()
-        _check_for_kernel(X, kernel)
+        check_for_kernel(X, kernel, self)
         return KernelMap(kernel, self.centers_, self.memory_mb)
 
     @by_partition

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
 from kinlearn.kernels.measures import Rows
+from kinlearn.labels import refuse_mixed_labels
 from kinlearn.rows import DistinctRows, find_distinct_rows
 from kinlearn.selection.folds import Validation, make_validation
 from kinlearn.units import Units, find_units
@@ -113,16 +114,10 @@ class TrainingSet:
 
 def encode_classes(y: Any, estimator_name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return sorted classes and each row's class number."""
+    refuse_mixed_labels(y)
     y = column_or_1d(y, warn=True)
     check_classification_targets(y)
-    try:
-        classes, labels = np.unique(y, return_inverse=True)
-    except TypeError as error:
-        kinds = sorted({type(value).__name__ for value in y})
-        raise ValueError(
-            f"y mixes labels that cannot be ordered ({', '.join(kinds)}): "
-            "make all labels strings or all numbers."
-        ) from error
+    classes, labels = np.unique(y, return_inverse=True)
     if classes.size < 2:
         raise ValueError(
             f"{estimator_name} needs at least two classes, but y holds one class only: "

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
+from kinlearn.estimators._copies import find_copies
 from kinlearn.estimators._held_out import (
     N_FOLDS,
     before_last,
@@ -20,10 +21,11 @@ from kinlearn.estimators._held_out import (
     fit_arguments,
     last_step,
     own_held_out,
+    rows_repeat,
 )
 from kinlearn.estimators._training_set import check_groups
 from kinlearn.estimators.task_wrapper import TaskWrapper, inner_has
-from kinlearn.selection.hand_over import choose_threshold
+from kinlearn.selection.hand_over import choose_threshold, independent_share
 from kinlearn.tasks import find_tasks, number_tasks, split_tasks
 
 REASONS = np.array(["answer", "unsure", "unfamiliar", "unknown task"])
@@ -124,11 +126,11 @@ class HandOver(TaskWrapper):
     -----
     The guarantee is exact for held-out rows that are independent of each other and of the scores
     they are judged by, whose confidences are distributed as those of new cases. Leave-one-out and
-    cross-fitted scores share training rows, and the calibration of probabilities saw the held-out
-    scores, so that here it is an approximation; in simulations it holds with room to spare. It
-    says nothing about data of another kind than the training rows: that is what familiarity is for.
-    Rows of one group count as independent, which they are not: with groups, ask for a higher
-    ``confidence``.
+    cross-fitted scores share training rows, so that here it is an approximation; in simulations it
+    holds. It says nothing about data of another kind than the training rows: that is what
+    familiarity is for. Rows of one group, and copies of rows, are no independent cases: they count
+    less, by how much their errors go together. Equal rows in plainly continuous columns are taken
+    for one group; a table joined to itself counts once.
 
     References
     ----------
@@ -198,6 +200,8 @@ class HandOver(TaskWrapper):
         self._check_choices()
         X, y, ids, sample_weight = self._read_training(X, y, task, sample_weight)
         groups = check_groups(groups, _num_samples(X))
+        copies, same_thing = find_copies(X, y)
+        groups = same_thing if groups is None else groups
         self.tasks_: NDArray | None = None
         index = np.zeros(len(y), dtype=np.intp)
         if ids is not None:
@@ -221,7 +225,12 @@ class HandOver(TaskWrapper):
             proba = cross_fitted(self.estimator, X, y, self.classes_, folds, groups, given)
         known = ~np.isnan(proba).any(axis=1)
         wrong = self.classes_[proba[known].argmax(axis=1)] != y[known]
-        self._choose(proba[known].max(axis=1), wrong, index[known])
+        together = np.arange(len(y)) if groups is None else groups
+        share = independent_share(wrong, together[known], copies)
+        if rows_repeat(self.estimator_):
+            # equal rows will be answered or handed over together, by the confidence they will have
+            proba = self._ask("predict_proba", X, ids)
+        self._choose(proba[known].max(axis=1), wrong, index[known], share)
         return self
 
     def _check_choices(self) -> None:
@@ -242,11 +251,15 @@ class HandOver(TaskWrapper):
         return has_fit_parameter(last_step(self.estimator), name)
 
     def _choose(
-        self, confidence: NDArray[np.float64], wrong: NDArray[np.bool_], index: NDArray[np.intp]
+        self,
+        confidence: NDArray[np.float64],
+        wrong: NDArray[np.bool_],
+        index: NDArray[np.intp],
+        share: float,
     ) -> None:
         """Keep the thresholds, and what held-out rows say about them."""
         risk = 1.0 - float(self.confidence)
-        bounds = float(self.max_error), risk
+        bounds = float(self.max_error), risk, share
         pooled = choose_threshold(confidence, wrong, *bounds)
         used = [pooled]
         self.threshold_ = pooled.value

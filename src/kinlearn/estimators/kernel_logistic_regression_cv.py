@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinlearn.estimators._checks import check_choice
+from kinlearn.estimators._copies import warn_of_copies
 from kinlearn.estimators._logistic import RULES, TunedLogistic
 from kinlearn.estimators._logistic_grid import LogisticGrid
 from kinlearn.estimators._training_set import TrainingSet, check_groups
@@ -60,6 +61,8 @@ class KernelLogisticRegressionCV(TunedLogistic, SingleLogistic, GridTuned):
         As in :class:`LSPCCV`, with ``max_gradient_norm``: the worst of a point's fits.
     held_out_scores_ : ndarray of shape (n_samples, n_classes)
         Held-out log-odds of the mix; NaN for rows never held out.
+    held_out_links_ : ndarray of shape (n_samples, 3 + n_classes)
+        As in :class:`LSPC`; here the same for all rows.
     gradient_norm_, n_iter_, n_factorisations_, beta_
         As in :class:`KernelLogisticRegression`, of the fits to all rows.
     classes_, coef_, kept_sigmas_, centers_, n_centers_, prior_, cv_scores_, cv_rows_, \
@@ -158,6 +161,7 @@ n_features_in_, feature_names_in_
                 "to tune on: use KernelLogisticRegression with settings of your own."
             )
         groups = check_groups(groups, data.labels.size)
+        warn_of_copies(data, groups)
         with blas_for_rows(data.n_rows):
             return self._fit(data, groups, scoring, stopping)
 

@@ -13,6 +13,7 @@ from kinlearn.distributed import is_dask
 from kinlearn.distributed.fitting import fit_partitions, refuse_groups
 from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, refuse_given_centers
 from kinlearn.estimators._checks import check_choice, check_positive
+from kinlearn.estimators._copies import warn_of_copies
 from kinlearn.estimators._designs import Design
 from kinlearn.estimators._discriminant import check_count
 from kinlearn.estimators._pcg_design import (
@@ -67,8 +68,8 @@ class LSPC(SingleStream):
     fallback : {"uniform", "prior"}, default="uniform"
         What a rounding rule answers where all scores round to zero.
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes in the fit. Calibration ignores them, so that probabilities stay at the
-        data's prevalence.
+        Weights of classes in the fit. They move scores and decisions; the calibrated posterior is
+        shifted back (``prior_shift_``), so that probabilities stay at the data's prevalence.
     solver : {"auto", "direct", "pcg"}, default="auto"
         ``"direct"`` forms and decomposes the matrix of centres, O(m²) a row. ``"pcg"``: conjugate
         gradients that make the features again in every step, for many centres. ``"auto"`` takes
@@ -107,8 +108,16 @@ class LSPC(SingleStream):
         Width in use; 1 for kernels without one.
     beta_ : float
         Calibration; NaN when the rule needs none or only one distinct row was seen.
+    gamma_, score_floor_ : float
+        Where most rows are copies of others: the posterior is proportional to
+        ``exp(beta_ q) max(q, score_floor_)**gamma_``.
+    prior_shift_ : ndarray of shape (n_classes,)
+        With a class_weight: added to ``beta_`` times the scores in the posterior.
     prior_ : ndarray of shape (n_classes,)
         Share of each class.
+    held_out_links_ : ndarray of shape (n_samples, 3 + n_classes)
+        How each training row's held-out scores become probabilities, learnt without its fold: beta,
+        gamma, score floor, and a shift for each class.
     held_out_scores_ : ndarray of shape (n_samples, n_classes)
         Leave-one-out scores of the training rows (``posterior="calibrated"``); NaN for rows without
         weight and, beyond 20,000 rows with a subset of centres, for rows not drawn. Five-fold
@@ -223,6 +232,7 @@ class LSPC(SingleStream):
             return fit_partitions(self, X, y, sample_weight=sample_weight, anew=True)
         data = self._prepare(X, y, sample_weight)
         groups = check_groups(groups, data.labels.size)
+        warn_of_copies(data, groups)
         with blas_for_rows(data.n_rows):
             return self._fit(data, groups)
 

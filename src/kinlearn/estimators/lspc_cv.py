@@ -10,6 +10,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from kinlearn.estimators._base import MAX_HELD_OUT_ROWS
 from kinlearn.estimators._checks import check_choice
+from kinlearn.estimators._copies import warn_of_copies
 from kinlearn.estimators._designs import FAST_ROWS, Design, Spectrum
 from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.estimators._tuned import GridTuned
@@ -99,7 +100,10 @@ class LSPCCV(GridTuned):
     beta_ : float
         Calibration.
     held_out_scores_ : ndarray of shape (n_samples, n_classes)
-        Held-out scores of the mix for the training rows; NaN for rows never held out.
+        Held-out scores of the training rows; NaN for rows never held out. Weights, scales and
+        offsets are those that the other folds of rows teach, so that no label scores its own row.
+    gamma_, score_floor_, prior_shift_, held_out_links_
+        As in :class:`LSPC`.
     cv_scores_ : ndarray of shape (n_points, n_rows, n_classes)
         Held-out scores of every point for the distinct rows in ``cv_rows_``, if stored.
     cv_rows_ : ndarray of shape (n_rows,)
@@ -202,6 +206,7 @@ class LSPCCV(GridTuned):
                 "to tune on: use LSPC, which then predicts the class frequencies."
             )
         groups = check_groups(groups, data.labels.size)
+        warn_of_copies(data, groups)
         with blas_for_rows(data.n_rows):
             return self._fit(data, groups, scoring)
 
@@ -209,7 +214,8 @@ class LSPCCV(GridTuned):
         kernel = self._kernel()
         median = self._median(data, kernel)
         sigmas = self._sigma_grid(kernel, median)
-        design = self._design(data, kernel, median, n_decompositions=sigmas.size)
+        few = data.n_rows <= SEARCHED_AGAIN
+        design = self._design(data, kernel, median, n_decompositions=sigmas.size, keep=few)
         self._warn_if_indefinite(data, design)
         regs = self._reg_grid(kernel, data, median)
         limit = MAX_HELD_OUT_ROWS if design.fixed_centers else None

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.estimators._checks import check_choice
+from kinlearn.estimators._copies import warn_of_copies
 from kinlearn.estimators._logistic import RULES, TunedLogistic
 from kinlearn.estimators._logistic_designs import MultiDesign
 from kinlearn.estimators._logistic_grid import LogisticGrid
@@ -66,7 +67,8 @@ class MultiTaskKernelLogisticRegressionCV(TunedLogistic, TaskLogistic, TaskGridT
         Coefficients of all tasks.
     shared_coef_ : ndarray of shape (len(kept_sigmas_), n_centers_, n_classes)
         The shared part.
-    held_out_scores_, gradient_norm_, n_iter_, n_factorisations_, beta_, kept_sigmas_
+    held_out_scores_, held_out_links_, gradient_norm_, n_iter_, n_factorisations_, beta_, \
+kept_sigmas_
         As in :class:`KernelLogisticRegressionCV`.
     tasks_, task_classes_, similarity_, classes_, centers_, n_centers_, prior_, cv_scores_, \
 cv_rows_, n_features_in_, feature_names_in_
@@ -178,6 +180,7 @@ cv_rows_, n_features_in_, feature_names_in_
         data = self._prepare(X, y, sample_weight, index)
         self._remember_classes(index, data.labels)
         groups = check_groups(groups, data.labels.size)
+        warn_of_copies(data, groups)
         kernel = self._kernel()
         median = self._median(data, kernel)
         sigmas = self._sigma_grid(kernel, median)

@@ -11,6 +11,7 @@ from kinlearn.distributed.fitting import fit_partitions, refuse_groups
 from kinlearn.estimators._add_task import AddsTasks
 from kinlearn.estimators._base import MAX_HELD_OUT_ROWS
 from kinlearn.estimators._checks import check_sharing
+from kinlearn.estimators._copies import warn_of_copies
 from kinlearn.estimators._task_primal import HeldOutCopies, PrimalTasks, find_primal
 from kinlearn.estimators._task_stream import TaskStream
 from kinlearn.estimators._training_set import TrainingSet, check_groups
@@ -83,7 +84,8 @@ memory_mb, random_state
         β_0.
     similarity_ : ndarray of shape (T, T)
         W in the order of ``tasks_``.
-    sigma_, beta_, centers_, n_centers_, prior_, held_out_scores_, n_features_in_, feature_names_in_
+    sigma_, beta_, gamma_, score_floor_, prior_shift_, centers_, n_centers_, prior_, \
+held_out_scores_, held_out_links_, n_features_in_, feature_names_in_
         As in :class:`LSPC`.
     task_class_seen_ : ndarray of bool of shape (T, n_classes)
         Which classes each task has seen.
@@ -230,6 +232,7 @@ memory_mb, random_state
             index = np.zeros(len(data.labels), dtype=np.intp)
         self._remember_classes(index, data.labels)
         groups = check_groups(groups, data.labels.size)
+        warn_of_copies(data, groups)
         kernel = self._kernel()
         self.sigma_ = (
             self._median(data, kernel) if isinstance(self.sigma, str) else float(self.sigma)

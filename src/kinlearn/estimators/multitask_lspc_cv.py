@@ -9,6 +9,7 @@ import numpy as np
 
 from kinlearn.estimators._add_task import AddsTasks
 from kinlearn.estimators._checks import check_choice
+from kinlearn.estimators._copies import warn_of_copies
 from kinlearn.estimators._task_grid import TaskGrid
 from kinlearn.estimators._task_primal import HeldOutCopies, PrimalGrid, find_primal
 from kinlearn.estimators._training_set import check_groups
@@ -87,6 +88,8 @@ coef0, memory_mb
         The shared part.
     tasks_, task_classes_, similarity_
         As in :class:`MultiTaskLSPC`.
+    gamma_, score_floor_, prior_shift_, held_out_links_
+        As in :class:`LSPC`.
     kept_sigmas_, beta_, held_out_scores_, classes_, centers_, n_centers_, prior_, n_features_in_, \
 feature_names_in_
         As in :class:`LSPCCV`.
@@ -198,6 +201,7 @@ feature_names_in_
         data = self._prepare(X, y, sample_weight, index)
         self._remember_classes(index, data.labels)
         groups = check_groups(groups, data.labels.size)
+        warn_of_copies(data, groups)
         kernel = self._kernel()
         median = self._median(data, kernel)
         sigmas = self._sigma_grid(kernel, median)

@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from kinlearn.labels import refuse_mixed_labels
 from kinlearn.tasks import split_tasks, tasks_at_prediction
 
 REQUESTED: dict[str, bool | None] = {"task": True}
@@ -54,6 +55,7 @@ class TaskWrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         X, ids = split_tasks(X, task, self.task_column)
         validate_data(self, X, skip_check_array=True)
+        refuse_mixed_labels(y)
         y = _check_y(y, estimator=self)
         check_consistent_length(X, y)
         check_classification_targets(y)

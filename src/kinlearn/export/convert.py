@@ -8,11 +8,14 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.export.front import ML_OPSET, OPSET, steps_before
+from kinlearn.estimators._held_out import last_step
+from kinlearn.export.check import check_answers
+from kinlearn.export.columns import Parts, Source, Unread
+from kinlearn.export.foreign import ML_OPSET, OPSET
+from kinlearn.export.front import steps_before
 from kinlearn.export.graph import DOUBLE, FLOAT, ML_DOMAIN, STRING, Graph, Operation
 from kinlearn.export.models import add_model, outputs_of, task_type
-from kinlearn.export.steps import Block, Columns
-from kinlearn.persistence.describe import feature_table
+from kinlearn.tables.table_cells import TableCells
 
 IR_VERSION = 8
 INPUT_TYPES = {"double": DOUBLE, "float": FLOAT}
@@ -28,11 +31,12 @@ def to_onnx(model: Any, X: Any = None, *, input_type: str = "double") -> Any:
     model : estimator
         A fitted kernel estimator of kinlearn, single-task, multi-task or multi-label, one of these
         for another prevalence (:func:`with_prior`) or in :class:`HandOver`, or a pipeline that ends
-        in one and whose other steps impute, scale or encode, or are of kinds that skl2onnx can
-        convert. A kernel that is a function is refused.
+        in one. Steps before it may impute, encode, scale, project, select or multiply columns;
+        those of other kinds are left to skl2onnx. A kernel that is a function is refused.
     X : DataFrame or array, optional
-        Some rows as a pipeline takes them, from which the types of its inputs are read. Left out,
-        columns that the pipeline encodes as categories are text, all others numbers.
+        Some rows as the model takes them. Where onnxruntime is installed, the graph is refused
+        unless its probabilities for them are the model's to 1e-6; steps that skl2onnx converts
+        must be compared so. Columns that no step reads are text or numbers as they are in `X`.
     input_type : {"double", "float"}, default="double"
         Type of the numbers that the graph takes; it computes in double precision in any case.
 
@@ -40,7 +44,9 @@ def to_onnx(model: Any, X: Any = None, *, input_type: str = "double") -> Any:
     -------
     onnx.ModelProto
         Inputs: ``X`` of shape (n, features), or one of shape (n, 1) per column for a pipeline with
-        a ``ColumnTransformer``, missing text as ``""``; for a multi-task model ``task`` of shape
+        a ``ColumnTransformer``. A column is text if the categories that its encoder learnt are, and
+        numbers otherwise, with 1 and 0 for True and False; missing text is ``""``, a missing number
+        NaN. For a multi-task model also ``task`` of shape
         (n,), the ids, unless a pipeline makes them a column. A task never seen gets the shared
         part, or an error with ``unseen="error"``. Outputs:
         ``label`` and ``probabilities``; for labels of several classes ``probabilities_0``, ...;
@@ -63,18 +69,24 @@ def to_onnx(model: Any, X: Any = None, *, input_type: str = "double") -> Any:
     if input_type not in INPUT_TYPES:
         raise ValueError(f'input_type={input_type!r} is not known. Choose "double" or "float".')
     check_is_fitted(model)
-    graph = Graph("kinlearn")
-    inputs = _inputs(model, X, INPUT_TYPES[input_type])
-    blocks = {
-        name: Block(name if kind == STRING else graph.double(name), width, kind == STRING)
-        for name, kind, width in inputs
-    }
+    graph = Graph("kinlearn", single=input_type == "float")
+    sources = _sources(model, X)
+    parts: Parts = [Unread(source, tuple(range(source.width))) for source in sources]
     task_kind = task_type(model)
-    columns: Columns = blocks if _on_a_table(model) else blocks["X"]
-    names = add_model(graph, model, columns, None if task_kind is None else "task")
+    names = add_model(graph, model, parts, None if task_kind is None else "task")
+    inputs = [(source, _kind_of(source, INPUT_TYPES[input_type])) for source in sources]
+    given = [(source.name, kind, source.width) for source, kind in inputs]
     if task_kind is not None:
-        inputs.append(("task", task_kind, 0))
-    return _made(graph, model, inputs, names)
+        given.append(("task", task_kind, 0))
+    made = _made(graph, model, given, names)
+    if X is not None and _may_run(graph):
+        check_answers(made, model, X, inputs)
+    elif graph.foreign:
+        raise ValueError(
+            f"The step {graph.foreign[0]} is converted by skl2onnx, and the graph must be compared "
+            "with the model before it is given out: pass some rows, to_onnx(model, X)."
+        )
+    return made
 
 
 def _need_onnx() -> None:
@@ -97,27 +109,44 @@ def _pipeline_of(model: Any) -> Any:
 
 
 def _on_a_table(model: Any) -> bool:
-    steps = steps_before(_pipeline_of(model))
-    return (
-        bool(steps) and hasattr(steps[0], "transformers_") and hasattr(model, "feature_names_in_")
-    )
+    """Whether the model takes columns by name, which are inputs of their own then."""
+    first = next(iter(steps_before(_pipeline_of(model))), None)
+    named = isinstance(first, TableCells) or hasattr(first, "transformers_")
+    return named and hasattr(model, "feature_names_in_")
 
 
-def _inputs(model: Any, X: Any, number: int) -> list[tuple[str, int, int]]:
-    """Name, element type and width of what the graph takes, tasks apart."""
+def _sources(model: Any, X: Any) -> list[Source]:
+    """What the graph takes, tasks apart."""
     if not _on_a_table(model):
-        return [("X", number, int(model.n_features_in_))]
+        # a pipeline does not know its width if its first step passes rows through
+        every = [model, *steps_before(_pipeline_of(model)), last_step(model)]
+        widths = (each.n_features_in_ for each in every if hasattr(each, "n_features_in_"))
+        return [Source("X", int(next(widths)))]
     names = [str(name) for name in model.feature_names_in_]
-    if X is not None:
-        text = {name: _is_text(X[name]) for name in names}
-    else:
-        table = feature_table(_pipeline_of(model), None)
-        text = {each["name"]: each["type"] == "category" for each in table}
-    return [(name, STRING if text[name] else number, 1) for name in names]
+    return [Source(name, 1, None if X is None else _is_text(X[name])) for name in names]
 
 
 def _is_text(column: Any) -> bool:
     return any(isinstance(value, str) for value in column)
+
+
+def _kind_of(source: Source, number: int) -> int:
+    text = source.looks_like_text if source.text is None else source.text
+    return STRING if text else number
+
+
+def _may_run(graph: Graph) -> bool:
+    """Whether onnxruntime is there, which it must be where the graph has to be compared."""
+    try:
+        import onnxruntime  # noqa: F401
+    except ImportError:
+        if not graph.foreign:
+            return False
+        raise ImportError(
+            f"The step {graph.foreign[0]} is converted by skl2onnx, and its graph is compared with "
+            "the model by onnxruntime, which cannot be imported: pip install onnxruntime."
+        ) from None
+    return True
 
 
 def _made(graph: Graph, model: Any, inputs: list[tuple[str, int, int]], names: list[str]) -> Any:

@@ -33,6 +33,8 @@ class Graph:
     ----------
     prefix : str
         Start of all names, so that several graphs can be one.
+    single : bool, default=False
+        Whether the numbers that come in were rounded to single precision.
 
     Examples
     --------
@@ -44,8 +46,10 @@ class Graph:
     [('Add', ['x', 'g_constant_0'])]
     """
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, single: bool = False) -> None:
         self.prefix = prefix
+        self.single = single
+        self.foreign: list[str] = []  # kinds of steps that others have converted
         self.operations: list[Any] = []  # of Operation, and of nodes embedded as they are
         self.embedded: list[Any] = []  # constants of these
         self.constants: dict[str, NDArray] = {}

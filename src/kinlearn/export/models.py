@@ -16,15 +16,13 @@ from kinlearn.estimators._multilabel_base import MultiLabelClassifier
 from kinlearn.estimators._task_base import TaskClassifier
 from kinlearn.estimators.hand_over import HandOver
 from kinlearn.estimators.prior_shift import PriorShift
+from kinlearn.export.columns import Block, Parts, as_numbers
 from kinlearn.export.front import add_front
 from kinlearn.export.graph import BOOL, DOUBLE, INT64, ML_DOMAIN, STRING, Graph
+from kinlearn.export.lookup import NOWHERE, add_whole
 from kinlearn.export.posterior import add_labels, add_posterior, class_values
 from kinlearn.export.scores import add_measure, add_scores
-from kinlearn.export.steps import Block, Columns
 from kinlearn.familiarity import NEIGHBOURS
-
-# An index beyond every task: gathering by it is an error of the runtime, as asked for.
-NO_TASK = 2**31
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ def _label_type(classes: NDArray) -> int:
     return STRING if kind == "U" else DOUBLE if kind == "f" else INT64
 
 
-def add_model(graph: Graph, model: Any, X: Columns, task: str | None = None) -> list[str]:
+def add_model(graph: Graph, model: Any, X: Parts, task: str | None = None) -> list[str]:
     """Append a fitted model; return the names of its results, in the order of `outputs_of`.
 
     Parameters
@@ -86,8 +84,8 @@ def add_model(graph: Graph, model: Any, X: Columns, task: str | None = None) -> 
         To append to.
     model : estimator
         A fitted kernel estimator, or one wrapped to answer for another prevalence or to hand over.
-    X : Block, or dict of {name: Block}
-        The rows in double precision, or the columns of a table for a pipeline.
+    X : list of Block, Words or Unread
+        The columns of the rows.
     task : str, optional
         Name of the task ids, for a model with tasks.
     """
@@ -98,17 +96,17 @@ def add_model(graph: Graph, model: Any, X: Columns, task: str | None = None) -> 
     if isinstance(model, Pipeline):
         last = last_step(model)
         rows, column = _split_task_column(graph, last, add_front(graph, model, X))
-        return add_model(graph, last, rows, column or task)
+        return add_model(graph, last, [rows], column or task)
     if not isinstance(model, KernelClassifier):
         raise TypeError(
             f"to_onnx takes kinlearn's kernel estimators and pipelines that end in one, but got a "
             f"{type(model).__name__}."
         )
-    assert isinstance(X, Block)
+    rows = as_numbers(graph, X, type(model).__name__)
     if isinstance(model, TaskClassifier):
-        scores = _add_task_scores(graph, model, X.name, task)
+        scores = _add_task_scores(graph, model, rows.name, task)
     else:
-        scores = add_scores(graph, X.name, model, model.kept_sigmas_, model.coef_)
+        scores = add_scores(graph, rows.name, model, model.kept_sigmas_, model.coef_)
     if hasattr(model, "intercept_"):
         scores = graph.add("Add", scores, graph.constant(model.intercept_))
     if isinstance(model, MultiLabelClassifier):
@@ -140,7 +138,7 @@ def add_task_index(graph: Graph, model: Any, task: str) -> str:
     """Number of each row's task, shape (n, 1); the last for tasks never seen."""
     ids = class_values(model.tasks_)
     n_tasks = len(ids)
-    unseen = NO_TASK if getattr(model, "unseen", "shared") == "error" else n_tasks
+    unseen = NOWHERE if getattr(model, "unseen", "shared") == "error" else n_tasks
     flat = graph.add("Reshape", task, graph.constant([-1, 1]))
     keys: dict[str, Any] = {"keys_strings": ids.tolist()}
     if ids.dtype.kind != "U":
@@ -160,7 +158,7 @@ def add_task_index(graph: Graph, model: Any, task: str) -> str:
     )
 
 
-def _add_prior_shift(graph: Graph, model: Any, X: Columns, task: str | None) -> list[str]:
+def _add_prior_shift(graph: Graph, model: Any, X: Parts, task: str | None) -> list[str]:
     _, proba, *_ = add_model(graph, model.estimator_, X, task)
     weighted = graph.add("Mul", proba, graph.constant(model.odds_))
     total = graph.sum(weighted, axis=1)
@@ -184,16 +182,16 @@ def _split_task_column(graph: Graph, model: Any, rows: Block) -> tuple[Block, st
     rest = np.delete(np.arange(rows.width), position)
     ids = graph.add("Reshape", graph.column(rows.name, position), graph.constant([-1]))
     features = graph.add("Gather", rows.name, graph.constant(rest), axis=1)
-    return Block(features, len(rest)), graph.add("Cast", ids, to=INT64)
+    return Block(features, len(rest)), add_whole(graph, ids)
 
 
 # -- handing over -----------------------------------------------------------------------------
 
 
-def _add_hand_over(graph: Graph, model: Any, X: Columns, task: str | None) -> list[str]:
+def _add_hand_over(graph: Graph, model: Any, X: Parts, task: str | None) -> list[str]:
     inner = model.estimator_
     if isinstance(inner, Pipeline):  # its steps serve probabilities and familiarity alike
-        X, inner = add_front(graph, inner, X), last_step(inner)
+        X, inner = [add_front(graph, inner, X)], last_step(inner)
     _, proba, *_ = add_model(graph, inner, X, task if takes_tasks(inner) else None)
     highest = graph.add("TopK", proba, graph.constant([1]), axis=1, n_results=2)
     confidence = graph.add("Gather", highest, graph.constant(0), axis=1)
@@ -204,8 +202,8 @@ def _add_hand_over(graph: Graph, model: Any, X: Columns, task: str | None) -> li
         threshold = graph.add("Gather", graph.constant(levels), index, axis=0)
     answered = graph.add("Greater", confidence, threshold)
     if model.min_familiarity > 0 and isinstance(inner, KernelClassifier):
-        assert isinstance(X, Block)
-        familiar = _add_is_familiar(graph, inner, X.name, float(model.min_familiarity))
+        rows = as_numbers(graph, X, "HandOver")
+        familiar = _add_is_familiar(graph, inner, rows.name, float(model.min_familiarity))
         answered = graph.add("And", answered, familiar)
     return [add_labels(graph, proba, model.classes_), proba, answered]
 

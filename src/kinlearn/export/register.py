@@ -9,9 +9,9 @@ from kinlearn.estimators.lspc import LSPC
 from kinlearn.estimators.lspc_cv import LSPCCV
 from kinlearn.estimators.multilabel_lspc import MultiLabelLSPC
 from kinlearn.estimators.multilabel_lspc_cv import MultiLabelLSPCCV
+from kinlearn.export.columns import Block
 from kinlearn.export.graph import INT64, STRING, Graph
 from kinlearn.export.models import add_model, outputs_of
-from kinlearn.export.steps import Block
 
 ESTIMATORS = (LSPC, LSPCCV, KernelLogisticRegression, MultiLabelLSPC, MultiLabelLSPCCV)
 
@@ -79,7 +79,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     graph = Graph(scope.get_unique_variable_name("kinlearn"))
     model = operator.raw_operator
     rows = Block(graph.double(operator.inputs[0].full_name), model.n_features_in_)
-    names = add_model(graph, model, rows)
+    names = add_model(graph, model, [rows])
     for name, variable in zip(names, operator.outputs, strict=True):
         graph.rename(name, variable.full_name)
     for name, values in graph.constants.items():

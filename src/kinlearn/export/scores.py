@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kinlearn.export.graph import Graph
+from kinlearn.kernels.squared_distances import SquaredDistances
 
 
 def add_scores(
@@ -54,7 +55,7 @@ def add_measure(graph: Graph, X: str, model: Any, nearness: bool = False) -> str
     if kernel == "rbf" or (nearness and kernel in ("linear", "polynomial")):
         return _add_squared_distances(graph, X, C)
     if kernel in ("laplacian", "chi2"):
-        return _add_feature_sum(graph, X, C, chi2=kernel == "chi2")
+        return _add_feature_sum(graph, X, C, kernel)
     if kernel == "cosine":
         X = _add_unit_rows(graph, X)
         norms = np.linalg.norm(C, axis=1, keepdims=True)
@@ -75,15 +76,26 @@ def _add_profile(graph: Graph, measure: str, model: Any, sigma: float) -> str:
 
 
 def _add_squared_distances(graph: Graph, X: str, C: NDArray[np.float64]) -> str:
-    """``||x - c||²`` by one matrix product, rows shifted to the mean of the centres first."""
-    shift = C.mean(axis=0)
-    C = C - shift
-    X = graph.add("Sub", X, graph.constant(shift))
-    own = graph.sum(graph.add("Mul", X, X), axis=1)
-    product = graph.add("MatMul", X, graph.constant(np.ascontiguousarray(-2.0 * C.T)))
+    """``||x - c||²`` by one matrix product, rows shifted to the middle of the centres first.
+
+    Far centres, where that would lose digits, are compared by differences with every row.
+    """
+    measure = SquaredDistances(C)
+    shifted = graph.add("Sub", X, graph.constant(measure.shift))
+    own = graph.sum(graph.add("Mul", shifted, shifted), axis=1)
+    product = graph.add(
+        "MatMul", shifted, graph.constant(np.ascontiguousarray(-2.0 * measure.centers.T))
+    )
     squared = graph.add("Add", product, own)
-    squared = graph.add("Add", squared, graph.constant(np.einsum("ij,ij->i", C, C)))
-    return graph.add("Max", squared, graph.constant(0.0))
+    squared = graph.add("Add", squared, graph.constant(measure.norms))
+    squared = graph.add("Max", squared, graph.constant(0.0))
+    if measure.far.size == 0:
+        return squared
+    exact = _add_feature_sum(graph, X, C[measure.far], "squares")
+    order = np.arange(len(C))
+    order[measure.far] = len(C) + np.arange(measure.far.size)
+    both = graph.add("Concat", squared, exact, axis=1)
+    return graph.add("Gather", both, graph.constant(order), axis=1)
 
 
 def _add_unit_rows(graph: Graph, X: str) -> str:
@@ -92,8 +104,10 @@ def _add_unit_rows(graph: Graph, X: str) -> str:
     return graph.add("Div", X, graph.add("Where", zero, graph.constant(1.0), norms))
 
 
-def _add_feature_sum(graph: Graph, X: str, C: NDArray[np.float64], chi2: bool) -> str:
-    """``Σ_j |x_j - c_j|`` or ``Σ_j (x_j - c_j)²/(x_j + c_j)``, one feature at a time.
+def _add_feature_sum(graph: Graph, X: str, C: NDArray[np.float64], kind: str) -> str:
+    """``Σ_j |x_j - c_j|``, ``Σ_j (x_j - c_j)²`` or ``Σ_j (x_j - c_j)²/(x_j + c_j)``.
+
+    They are ``"laplacian"``, ``"squares"`` and ``"chi2"``, and added up one feature at a time.
 
     A scan over features keeps memory at (n, m); all differences at once would be d times that.
     """
@@ -105,11 +119,11 @@ def _add_feature_sum(graph: Graph, X: str, C: NDArray[np.float64], chi2: bool) -
         by_feature,
         graph.constant(np.ascontiguousarray(C.T)),
         num_scan_inputs=2,
-        body=_scan_body(chi2),
+        body=_scan_body(kind),
     )
 
 
-def _scan_body(chi2: bool) -> Any:
+def _scan_body(kind: str) -> Any:
     from onnx import TensorProto, helper
 
     def value(name: str, n_axes: int) -> Any:
@@ -120,7 +134,7 @@ def _scan_body(chi2: bool) -> Any:
         helper.make_node("Sub", ["column", "center_feature"], ["difference"]),
     ]
     constants = [helper.make_tensor("last", TensorProto.INT64, [1], [1])]
-    if chi2:
+    if kind == "chi2":
         constants += [
             helper.make_tensor("zero", TensorProto.DOUBLE, [], [0.0]),
             helper.make_tensor("one", TensorProto.DOUBLE, [], [1.0]),
@@ -132,6 +146,8 @@ def _scan_body(chi2: bool) -> Any:
             helper.make_node("Where", ["neither", "one", "both"], ["divisor"]),
             helper.make_node("Div", ["square", "divisor"], ["term"]),
         ]
+    elif kind == "squares":
+        nodes.append(helper.make_node("Mul", ["difference", "difference"], ["term"]))
     else:
         nodes.append(helper.make_node("Abs", ["difference"], ["term"]))
     nodes.append(helper.make_node("Add", ["before", "term"], ["after"]))

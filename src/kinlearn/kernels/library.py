@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from kinlearn.kernels.limits import LARGEST_FACTOR, LARGEST_SIMILARITY, LARGEST_VALUE
 from kinlearn.kernels.measures import (
     ChiSquaredDistances,
     Cosines,
@@ -16,8 +18,8 @@ from kinlearn.kernels.measures import (
     ManhattanDistances,
     Measure,
     Rows,
-    SquaredDistances,
 )
+from kinlearn.kernels.squared_distances import SquaredDistances
 
 Profile = Callable[[np.ndarray, float, np.ndarray], np.ndarray]
 
@@ -46,6 +48,8 @@ class Kernel:
         Makes the measure whose median is the default width.
     width_power : float
         The power of that measure's median which is a width (½ for squared distances).
+    largest : float
+        The largest value of a feature, of either sign, with which nothing overflows.
     """
 
     name: str
@@ -57,6 +61,7 @@ class Kernel:
     has_feature_space: bool = True
     width_measure: Callable[[Rows], Measure] = SquaredDistances
     width_power: float = 0.5
+    largest: float = LARGEST_VALUE
 
 
 def gaussian_profile(squared: np.ndarray, sigma: float, out: np.ndarray) -> np.ndarray:
@@ -84,6 +89,18 @@ def polynomial_profile(degree: float, coef0: float) -> Profile:
     def profile(inner: np.ndarray, sigma: float, out: np.ndarray) -> np.ndarray:
         np.multiply(inner, 1.0 / sigma**2, out=out)
         out += coef0
+        lowest, highest = (out.min(), out.max()) if out.size else (0.0, 0.0)
+        if lowest < 0.0 and not float(degree).is_integer():
+            raise ValueError(
+                f"kernel='polynomial' takes {lowest:.3g} to the power degree={degree!r}, which is "
+                "no real number: use a whole degree, or features that are never negative."
+            )
+        base = max(-lowest, highest)
+        if base > 1.0 and degree * math.log10(base) > math.log10(LARGEST_SIMILARITY):
+            raise ValueError(
+                f"kernel='polynomial' takes {base:.3g} to the power degree={degree!r}, which "
+                "overflows: scale the features, or use a larger sigma or a smaller degree."
+            )
         return np.power(out, degree, out=out)
 
     return profile
@@ -122,6 +139,12 @@ def callable_measure(function: Callable[[Rows, Rows], Any]) -> Callable[[Rows], 
                 )
             if not np.isfinite(values).all():
                 raise ValueError("The kernel function returned NaN or infinite values.")
+            largest = np.abs(values).max(initial=0.0)
+            if largest > LARGEST_SIMILARITY:
+                raise ValueError(
+                    f"The kernel function returned values up to {largest:.3g}, but values beyond "
+                    f"{LARGEST_SIMILARITY:g} cannot be squared: divide them by a constant."
+                )
             return values
 
         def square(self) -> np.ndarray:
@@ -149,8 +172,12 @@ KERNELS: dict[str, Kernel] = {
         width_measure=ChiSquaredDistances,
         width_power=1.0,
     ),
-    "polynomial": Kernel("polynomial", InnerProducts, polynomial_profile(3, 1.0)),
-    "linear": Kernel("linear", InnerProducts, identity_profile, has_width=False),
+    "polynomial": Kernel(
+        "polynomial", InnerProducts, polynomial_profile(3, 1.0), largest=LARGEST_FACTOR
+    ),
+    "linear": Kernel(
+        "linear", InnerProducts, identity_profile, has_width=False, largest=LARGEST_FACTOR
+    ),
     "cosine": Kernel("cosine", Cosines, identity_profile, has_width=False, unit_diagonal=True),
     "precomputed": Kernel(
         "precomputed",
@@ -158,6 +185,7 @@ KERNELS: dict[str, Kernel] = {
         identity_profile,
         has_width=False,
         has_feature_space=False,
+        largest=LARGEST_SIMILARITY,
     ),
 }
 
@@ -179,6 +207,7 @@ def resolve_kernel(kernel: Any, degree: float = 3, coef0: float = 1.0) -> Kernel
             identity_profile,
             has_width=False,
             has_feature_space=False,
+            largest=np.inf,
         )
     if not isinstance(kernel, str) or kernel not in KERNELS:
         raise ValueError(
@@ -186,6 +215,5 @@ def resolve_kernel(kernel: Any, degree: float = 3, coef0: float = 1.0) -> Kernel
             "or pass a function of two arrays of rows."
         )
     if kernel == "polynomial":
-        profile = polynomial_profile(degree, coef0)
-        return Kernel("polynomial", InnerProducts, profile)
+        return replace(KERNELS[kernel], profile=polynomial_profile(degree, coef0))
     return KERNELS[kernel]

@@ -6,7 +6,6 @@ the width enters only afterwards, a whole grid of widths shares one evaluation o
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any, Protocol
 
 import numpy as np
@@ -54,72 +53,6 @@ class Cosines(InnerProducts):
 
     def block(self, X: Rows) -> np.ndarray:
         return super().block(normalize(as_double(X)))
-
-
-class SquaredDistances:
-    """``||x - c||²``, from one matrix product per block.
-
-    Dense data are shifted to the mean of the centres first, because ``||x||² + ||c||² - 2xᵀc``
-    loses all digits when the data lie far from the origin. The norms ride along as two further
-    columns, so that a block needs a single pass over memory.
-    """
-
-    def __init__(self, centers: Rows) -> None:
-        centers = as_double(centers)
-        self.sparse = sp.issparse(centers)
-        if self.sparse:
-            self.centers = centers
-            self.norms = np.asarray(centers.multiply(centers).sum(axis=1)).ravel()
-            return
-        self.shift = centers.mean(axis=0)
-        self.centers = centers - self.shift
-        self.norms = np.einsum("ij,ij->i", self.centers, self.centers)
-        self.augmented = np.vstack([-2.0 * self.centers.T, np.ones_like(self.norms), self.norms])
-
-    def block(self, X: Rows) -> np.ndarray:
-        if self.sparse or sp.issparse(X):
-            return self._mixed_block(as_double(X))
-        n_rows, n_features = X.shape
-        rows = np.empty((n_rows, n_features + 2), dtype=self.augmented.dtype)
-        np.subtract(X, self.shift, out=rows[:, :n_features])
-        shifted = rows[:, :n_features]
-        np.einsum("ij,ij->i", shifted, shifted, out=rows[:, n_features])
-        rows[:, n_features + 1] = 1.0
-        distances = rows @ self.augmented
-        return np.maximum(distances, 0.0, out=distances)
-
-    def in_single(self) -> SquaredDistances:
-        """Return the same measure with dense blocks in single precision."""
-        other = copy(self)
-        if not self.sparse:
-            other.augmented = self.augmented.astype(np.float32)
-        return other
-
-    def _mixed_block(self, X: Rows) -> np.ndarray:
-        centers, norms = self.centers, self.norms
-        if not self.sparse:  # sparse rows, dense centres: the shift would fill the rows
-            centers = self.centers + self.shift
-            norms = np.einsum("ij,ij->i", centers, centers)
-        product = X @ centers.T
-        inner = product.toarray() if sp.issparse(product) else np.asarray(product)
-        if sp.issparse(X):
-            own = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-        else:
-            own = np.einsum("ij,ij->i", X, X)
-        distances = own[:, None] + norms - 2.0 * inner
-        return np.maximum(distances, 0.0, out=distances)
-
-    def square(self) -> np.ndarray:
-        product = self.centers @ self.centers.T
-        distances = product.toarray() if self.sparse else product
-        distances *= -2.0
-        distances += self.norms
-        distances += self.norms[:, None]
-        np.maximum(distances, 0.0, out=distances)
-        np.fill_diagonal(distances, 0.0)
-        if self.sparse:  # a sparse product is not bitwise symmetric
-            distances = 0.5 * (distances + distances.T)
-        return distances
 
 
 class ManhattanDistances:

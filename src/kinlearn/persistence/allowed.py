@@ -15,6 +15,7 @@ _PARTS = {
     "SeparateModels": "kinlearn.estimators._common_model",
     "SeparateReductions": "kinlearn.estimators._reduction",
     "SharedModel": "kinlearn.estimators._common_model",
+    "TableCells": "kinlearn.tables.table_cells",
 }
 # Types with a form of their own as a dict of arrays: where the functions to and from it are.
 _CONVERTED = {"kinlearn.NormalEquations": "kinlearn.statistics.storage"}

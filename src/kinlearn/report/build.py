@@ -215,7 +215,7 @@ def _judge(
     rules = schema.rules
     if schema.labels:
         truth = np.column_stack(
-            [read_label_cells(name, sample.table[name], rules) for name in schema.labels]
+            [read_label_cells(name, sample.table[name], rules.of_answers) for name in schema.labels]
         )
         known = np.asarray(np.isfinite(truth).any(axis=1))
         found = LabelEvaluation(
@@ -223,7 +223,8 @@ def _judge(
         )
         return found, known, truth[known]
     assert schema.target is not None
-    texts = np.array(rules.texts(sample.table[schema.target].combine_chunks()).to_pylist())
+    cells = sample.table[schema.target].combine_chunks()
+    texts = np.array(rules.of_answers.texts(cells).to_pylist())
     number = {name: k for k, name in enumerate(answers.names)}
     strange = sorted({str(text) for text in texts if text is not None and text not in number})
     if strange:

@@ -159,7 +159,7 @@ def _one_out(
     kept = (units.count - 1.0) / units.count
     splits = Splits(rows.n_distinct, rows=units.row, leaving=leaving, kept=kept)
     everything, copies = np.arange(units.size), units.counts
-    share = _copies_of_passed(units) / copies[units.of]
+    share = units.passed / copies[units.of]
     return Validation(
         splits,
         everything,
@@ -182,7 +182,7 @@ def _of_folds(
     pooled: bool,
 ) -> Validation:
     """Folds of passed rows as blocks of distinct rows with the copies that leave."""
-    positive, passed = units.of >= 0, _copies_of_passed(units)
+    positive, passed = units.of >= 0, units.passed
     blocks, entry_units, entry_copies = [], [], []
     entry, n_entries = np.full(units.of.size, -1), 0
     for train, test in folds:
@@ -193,7 +193,7 @@ def _of_folds(
         tested &= gone
         if not tested.any() or gone.sum() == positive.sum():
             continue
-        share = np.bincount(units.of[gone], weights=passed[gone], minlength=units.size)
+        share = np.bincount(units.of[gone], weights=units.passed[gone], minlength=units.size)
         share = share / units.counts
         share[np.bincount(units.of[positive & ~gone], minlength=units.size) == 0] = 1.0
         removed, leaving = leaving_of_units(share, units, masses)
@@ -217,15 +217,6 @@ def _of_folds(
         units.count,
         units.repeated,
     )
-
-
-def _copies_of_passed(units: Units) -> np.ndarray:
-    """How many copies each passed row is; equal ones of a unit share alike."""
-    kept = units.of >= 0
-    passed = np.bincount(units.of[kept], minlength=units.size)
-    copies = np.zeros(units.of.size)
-    copies[kept] = (units.counts / passed)[units.of[kept]]
-    return copies
 
 
 def report_folds(

@@ -110,6 +110,6 @@ def fit_link(
     return Link(
         beta=float(x[0]) / reach,
         gamma=float(x[1]) if repeated else 0.0,
-        floor=floor,
+        floor=floor if repeated else 1.0,
         shift=0.0 if balance is None else x[n_linear:] - x[n_linear:].mean(),
     )

@@ -62,17 +62,13 @@ def rows_of_others(rows: HeldRows) -> Iterator[tuple[np.ndarray, HeldRows]]:
 
 def with_shares_of(rows: HeldRows, all_rows: HeldRows) -> HeldRows:
     """Return some rows with the classes weighing as in all rows."""
-    assert rows.strata is not None
-    assert all_rows.strata is not None
-    own, wanted = (
-        np.bincount(
-            held.strata, weights=held.validation.copies, minlength=all_rows.strata.max() + 1
-        )
-        for held in (rows, all_rows)
-    )
+    copies, strata, all_strata = rows.validation.copies, rows.strata, all_rows.strata
+    assert strata is not None
+    assert all_strata is not None
+    wanted = np.bincount(all_strata, weights=all_rows.validation.copies)
+    own = np.bincount(strata, weights=copies, minlength=wanted.size)
     ratio = np.divide(wanted, own, out=np.ones_like(wanted), where=own > 0)
-    factors = ratio[rows.strata]
-    copies = rows.validation.copies
+    factors = ratio[strata]
     return rows.reweighted(factors * (copies.sum() / float(copies @ factors)))
 
 

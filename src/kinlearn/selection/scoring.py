@@ -144,6 +144,42 @@ def score_grid(
     return values, None
 
 
+def why_undefined(scoring: Any, scores: np.ndarray) -> str:
+    """Say why no grid point has a score on any part, and what to do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> why_undefined("roc_auc", np.zeros((1, 2, 2)))  # doctest: +ELLIPSIS
+    "scoring='roc_auc' is not defined on any held-out part, for it needs two classes...
+    """
+    if not any(np.isfinite(point).all() for point in scores):
+        return (
+            "The held-out scores are not finite at any point of the grid, so that none can be "
+            "chosen: look for values in X, kernel or sample_weight that are far larger than the "
+            "others, scale them, or give larger regs."
+        )
+    if callable(scoring):
+        return (
+            f"The function scoring={scoring!r} returned NaN on every held-out part: let it return "
+            "a number for a part of one class, too, or give a cv with larger parts."
+        )
+    if scoring == "lrap":
+        return (
+            "scoring='lrap' is not defined on any held-out part, for it needs a row whose labels "
+            'are all observed: use "squared_error", "log_loss" or "roc_auc".'
+        )
+    if scoring in ("squared_error", "log_loss", "brier", "accuracy", "hamming_loss"):
+        return (
+            f"scoring={scoring!r} has no row of positive weight on any held-out part: give weights "
+            "that are not zero, or a cv with larger parts."
+        )
+    return (
+        f"scoring={scoring!r} is not defined on any held-out part, for it needs two classes in "
+        'one: use "squared_error" or "log_loss", or a cv with larger parts.'
+    )
+
+
 def row_scores(scores: np.ndarray, rows: HeldOutRows, scoring: str) -> np.ndarray:
     """Return each row's score at each grid point, shape (P, R)."""
     if scoring == "squared_error":

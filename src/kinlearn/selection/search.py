@@ -21,7 +21,7 @@ from kinlearn.selection.grids import (
     widen,
 )
 from kinlearn.selection.refine import refined_weights
-from kinlearn.selection.scoring import HeldOutRows, row_scores, score_grid
+from kinlearn.selection.scoring import HeldOutRows, row_scores, score_grid, why_undefined
 
 Point = dict[str, float]
 
@@ -138,10 +138,7 @@ class GridSearch:
         self.values, self.by_row = self._criteria()
         undefined = np.isnan(self.values)
         if undefined.all():
-            raise ValueError(
-                f"scoring={self.scoring!r} is not defined on any held-out part: "
-                'use "squared_error" or "log_loss", or a cv whose parts hold all classes.'
-            )
+            raise ValueError(why_undefined(self.scoring, self.scores))
         self.mean_scores = np.nanmean(self.values, axis=1)
         self.best = int(np.nanargmax(self.mean_scores))
 

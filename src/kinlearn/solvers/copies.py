@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kinlearn.solvers.primal import LARGEST_LEVERAGE
 from kinlearn.solvers.splits import Leaving
 
 
@@ -36,7 +37,7 @@ def without_one_copy(
     >>> without_one_copy(q, h, np.array([0.5]), np.array([[1.0, 0.0]]))
     array([[0., 1.]])
     """
-    pull = (leverage * share)[..., None]
+    pull = np.minimum(leverage * share, LARGEST_LEVERAGE)[..., None]
     return (scores - pull * targets) / (1.0 - pull)
 
 

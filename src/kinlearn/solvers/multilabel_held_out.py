@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.solvers.copies import without_block, without_one_copy
+from kinlearn.solvers.primal import held_out_scores
 from kinlearn.solvers.splits import Block, Splits
 from kinlearn.solvers.sylvester import FeatureSpectrum, precision_factors, rotate_targets
 
@@ -235,4 +236,4 @@ class LeaveOneOut:
 
     def _fixed(self, columns: NDArray[np.intp], rho: Array) -> Array:
         fitted, leverage = self._fitted(columns, rho)
-        return (fitted - leverage * self.rotated_targets[:, columns]) / (1.0 - leverage)
+        return held_out_scores(fitted, leverage, self.rotated_targets[:, columns])

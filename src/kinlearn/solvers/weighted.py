@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import blas, eigh, svd
 
 from kinlearn.solvers.copies import without_block, without_one_copy
+from kinlearn.solvers.primal import LARGEST_LEVERAGE
 from kinlearn.solvers.splits import Block, Splits
 
 
@@ -130,7 +131,8 @@ class WeightedSpectrum:
             fitted = self.T @ filtered  # D½ q
             u = root * self.Z - fitted
             at = rows[bare]
-            scores[r, bare] = self.Z[at] - u[at] / (1.0 - leverage[at, r])[:, None] / root[at]
+            rest = np.maximum(1.0 - leverage[at, r], 1.0 - LARGEST_LEVERAGE)[:, None]
+            scores[r, bare] = self.Z[at] - u[at] / rest / root[at]
             a = Q @ filtered
             correction = (b22[:, [r]] * u[centers] - b12[:, [r]] * a) / determinant[:, [r]]
             scores[r, owned] = self.Z[centers] - correction / root[centers]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from kinlearn.labels import refuse_mixed_labels
 from kinlearn.statistics.row_hash import Hashes, name_salt, scramble
 
 Array = NDArray[np.float64]
@@ -79,17 +80,11 @@ def read_targets(y: Any) -> BatchTargets:
     """
     if _is_table(y):
         return _read_indicators(y)
+    refuse_mixed_labels(y)
     y = column_or_1d(y, warn=True)
     if y.size:
         check_classification_targets(y)
-    try:
-        classes, codes = np.unique(y, return_inverse=True)
-    except TypeError as error:
-        kinds = sorted({type(value).__name__ for value in y})
-        raise ValueError(
-            f"y mixes labels that cannot be ordered ({', '.join(kinds)}): "
-            "make all labels strings or all numbers."
-        ) from error
+    classes, codes = np.unique(y, return_inverse=True)
     return BatchTargets(
         "classes", classes.tolist(), codes.ravel().astype(np.intp), None, y.dtype == object
     )

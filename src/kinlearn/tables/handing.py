@@ -91,8 +91,11 @@ def label_rule(
 
 
 def answer(model: Any, frame: Any, rule: dict[str, Any]) -> Answers:
-    """Answer rows: classes by the model's own rule, labels by the one stored beside it."""
-    X = model[:-1].transform(frame)
+    """Answer rows that :meth:`TableSchema.frame` has made, so that the first step is done.
+
+    Classes by the model's own rule, labels by the one stored beside it.
+    """
+    X = model[1:-1].transform(frame)
     last = model[-1]
     if isinstance(last, HandOver):
         found = last.assess(X)

@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from kinlearn.tables.schema import TableSchema
+from kinlearn.tables.table_cells import TableCells
 
 # Rarer categories beyond this many share one column, and a category never seen joins them.
 MAX_ONE_HOT = 40
@@ -49,8 +50,12 @@ def make_preprocessor(schema: TableSchema) -> ColumnTransformer:
 
 
 def make_model(schema: TableSchema, classifier: Any) -> Pipeline:
-    """The preprocessor and the classifier in one estimator, which takes a DataFrame."""
-    return Pipeline([("columns", make_preprocessor(schema)), ("classifier", classifier)])
+    """Cells, preprocessor and classifier in one estimator, which takes any DataFrame."""
+    cells = TableCells(
+        schema.numeric, schema.categorical, schema.task, schema.missing, schema.decimal
+    )
+    columns = make_preprocessor(schema)
+    return Pipeline([("cells", cells), ("columns", columns), ("classifier", classifier)])
 
 
 def task_names(model: Pipeline) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from kinlearn.tables.cells import MISSING, CellRules, objects
 from kinlearn.tables.refusals import TableError, require, unknown_column
+from kinlearn.tables.spelling import EXACT
 
 # A numeric column in which more of a batch than this is no number is another column.
 _MOSTLY_TEXT = 0.5
@@ -60,8 +61,8 @@ class TableSchema:
     def frame(self, batch: Any, notes: StrayCells | None = None) -> Any:
         """The features of a batch or table as a ``pandas.DataFrame``.
 
-        Numbers are floats with NaN, categories are texts with NaN, so that the pipeline sees at
-        prediction exactly what it saw in training.
+        Numbers are floats with NaN, categories are texts in their one spelling with NaN, so that
+        the pipeline sees at prediction exactly what it saw in training.
         """
         pandas = require("pandas", "Reading a table")
         rules = self.rules
@@ -74,6 +75,7 @@ class TableSchema:
                 if notes is not None and stray.any():
                     notes.add(name, rules.texts(column), stray)
             else:
+                _refuse_lost_digits(name, column)
                 columns[name] = pandas.Series(objects(rules.texts(column)), dtype=object)
         return pandas.DataFrame(columns)
 
@@ -85,6 +87,23 @@ class TableSchema:
     def from_facts(cls, facts: dict[str, Any]) -> TableSchema:
         """The schema that :meth:`as_facts` stored."""
         return cls(**facts)
+
+
+def _refuse_lost_digits(name: str, column: Any) -> None:
+    """A reader that makes floats of long whole numbers merges categories."""
+    arrow = require("pyarrow", "Reading a table")
+    compute = require("pyarrow.compute", "Reading a table")
+    if not arrow.types.is_floating(column.type):
+        return
+    values = column.cast(arrow.float64())
+    finite = compute.if_else(compute.is_finite(values), values, arrow.scalar(0.0))
+    largest = compute.max(compute.abs(finite)).as_py() or 0.0
+    if largest >= EXACT:
+        raise TableError(
+            f"Column {name!r} holds {largest:.0f} as a float, which has lost its last digits, "
+            f"where the model takes categories: read it as text, with dtype={{{name!r}: str}} in "
+            "pandas.read_csv."
+        )
 
 
 class StrayCells:
@@ -108,10 +127,13 @@ class StrayCells:
         self.counts[name] = self.counts.get(name, 0) + int(stray.sum())
         self.examples.setdefault(name, example)
 
+    def sentence_on(self, name: str) -> str:
+        """What to tell the user about a column."""
+        return (
+            f"{self.counts[name]} cells of {name!r} hold no number (such as "
+            f"{self.examples[name]!r}): they were answered as missing."
+        )
+
     def sentences(self) -> list[str]:
         """What to tell the user."""
-        return [
-            f"{count} cells of {name!r} hold no number (such as {self.examples[name]!r}): "
-            "they were answered as missing."
-            for name, count in self.counts.items()
-        ]
+        return [self.sentence_on(name) for name in self.counts]

@@ -81,7 +81,7 @@ def read_header(path: Path, encoding: str, delimiter: str) -> list[str]:
     return names
 
 
-def refuse_duplicates(names: list[str], path: Path) -> None:
+def refuse_duplicates(names: list[str], path: Path | str) -> None:
     """Refuse a table in which a name does not say which column is meant."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

@@ -133,7 +133,7 @@ def read_training_table(file: TableFile, wishes: Wishes) -> TrainingTable:
         nonlocal without
         known = np.zeros(batch.num_rows, dtype=bool)
         for name in wishes.answers:
-            texts = rules.texts(batch.column(name))
+            texts = rules.of_answers.texts(batch.column(name))
             known |= texts.is_valid().to_numpy(zero_copy_only=False)
         without += int((~known).sum())
         return known
@@ -146,9 +146,9 @@ def read_training_table(file: TableFile, wishes: Wishes) -> TrainingTable:
         )
     table = sample.table
     y = (
-        read_classes(_column(table, wishes.target), wishes.target, rules)
+        read_classes(_column(table, wishes.target), wishes.target, rules.of_answers)
         if wishes.target
-        else read_labels({name: _column(table, name) for name in wishes.labels}, rules)
+        else read_labels({name: _column(table, name) for name in wishes.labels}, rules.of_answers)
     )
     if table.num_rows < MIN_ROWS:
         raise TableError(

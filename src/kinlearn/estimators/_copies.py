@@ -1,0 +1,111 @@
+"""Copies of rows in a table as it was passed, of whatever kind its columns are."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kinlearn.estimators._training_set import TrainingSet
+from kinlearn.kernels.measures import Rows
+from kinlearn.rows import find_distinct_rows
+from kinlearn.units import find_units
+
+# Weights of so many copies a row are more likely shares of a population than counts of rows.
+MANY = 20
+
+
+def find_copies(X: Any, y: Any) -> tuple[float, NDArray[np.intp] | None]:
+    """Return how many times a table holds everything, and which rows are one thing seen twice.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or DataFrame of shape (n, d)
+        Rows.
+    y : array-like of shape (n,)
+        Labels.
+
+    Returns
+    -------
+    copies : float
+        The number that all rows with their labels occur in multiples of: 2 for a table joined to
+        itself.
+    same_thing : ndarray of shape (n,) or None
+        Where columns are plainly continuous, the number of each row's distinct row; None where no
+        two rows are equal, or where columns are coarse, so that equal rows are different cases.
+    """
+    numbers = _as_numbers(X)
+    if numbers is None or numbers.shape[0] == 0:
+        return 1.0, None
+    rows = find_distinct_rows(numbers)
+    if rows.n_distinct == numbers.shape[0]:
+        return 1.0, None
+    units = find_units(rows, np.unique(np.asarray(y).astype(str), return_inverse=True)[1].ravel())
+    same_thing = rows.member if is_continuous(numbers[rows.first]) else None
+    return float(units.one[0]), same_thing
+
+
+def is_continuous(distinct: Rows) -> bool:
+    """Whether a column tells nearly all distinct rows apart by numbers that are not whole."""
+    if sp.issparse(distinct):
+        return False
+    fractional = (distinct != np.floor(distinct)).mean(axis=0) > 0.5
+    return any(np.unique(column).size > 0.9 * len(distinct) for column in distinct[:, fractional].T)
+
+
+def warn_of_copies(data: TrainingSet, groups: Any) -> None:
+    """Say, once, what will be held out one at a time where that may not be what is meant."""
+    if groups is not None or data.units.whole.all():
+        return
+    copies = int((data.units.of >= 0).sum()) - data.n_rows
+    if copies and is_continuous(data.X):
+        warnings.warn(
+            f"{copies} rows are exact copies of others although their columns are continuous, as "
+            "if one thing was recorded more than once. A copy that is held out is then vouched "
+            "for by the others, and held-out figures are too good: drop copies, or pass groups= "
+            "with one group for each thing.",
+            UserWarning,
+            stacklevel=3,
+        )
+    weights = data.row_weights
+    if weights is None or (median := float(np.median(_copies_a_row(data)))) < MANY:
+        return
+    warnings.warn(
+        f"sample_weight holds multiples of {data.units.one[0]:g}, which are read as numbers of "
+        f"copies (half of the rows have {median:g} or more): one copy is held out, and the others "
+        "vouch for it. If they are no counts, pass groups=np.arange(len(y)), which holds out each "
+        "row with all its weight.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def _copies_a_row(data: TrainingSet) -> NDArray[np.float64]:
+    assert data.row_weights is not None
+    kept = data.units.of >= 0
+    return data.row_weights[kept] / data.units.one[data.units.of[kept]]
+
+
+def _as_numbers(X: Any) -> Rows | None:
+    """The table as numbers that are equal where its cells are; None where it cannot be read."""
+    if sp.issparse(X):
+        return sp.csr_matrix(X)
+    if hasattr(X, "columns") and hasattr(X, "iloc"):
+        columns = [np.asarray(X.iloc[:, j]) for j in range(X.shape[1])]
+    else:
+        cells = np.asarray(X)
+        if cells.ndim != 2:
+            return None
+        if cells.dtype.kind in "biuf":
+            return cells.astype(np.float64)
+        columns = list(cells.T)
+    return np.column_stack([_codes(column) for column in columns]) if columns else None
+
+
+def _codes(column: NDArray) -> NDArray[np.float64]:
+    if column.dtype.kind in "biuf":
+        return column.astype(np.float64)
+    return np.unique(column.astype(str), return_inverse=True)[1].ravel().astype(np.float64)
