@@ -115,12 +115,10 @@ def _entries_of_passed(
     entry, part = np.full(units.of.size, -1), np.zeros(units.of.size)
     kept = np.flatnonzero(units.of >= 0)
     order = kept[np.argsort(units.of[kept], kind="stable")]
-    unit = units.of[order]
-    passed = np.bincount(unit, minlength=units.size)
-    place = np.arange(order.size) - (np.cumsum(passed) - passed)[unit]
-    middle = (place + 0.5) / passed[unit]
+    unit, own = units.of[order], units.passed[order]
+    start = np.cumsum(units.counts) - units.counts
+    middle = (np.cumsum(own) - 0.5 * own - start[unit]) / units.counts[unit]
     before = np.cumsum(shares, axis=0)[:-1, unit]
     entry[order] = number[(before <= middle).sum(axis=0), unit]
-    own = (units.counts / passed)[unit]
     part[order] = np.minimum(own / copies[entry[order]], 1.0)
     return entry, part
