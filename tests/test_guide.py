@@ -58,10 +58,13 @@ def test_differences_are_found():
     assert differences("[1 2 3]\n", "[1 2]\n")
 
 
-def test_the_mathematics_name_tests_that_exist():
-    text = (DOCS / "mathematics.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("page", "at_least"), [("mathematics.md", 30), ("promises.md", 15)])
+def test_pages_name_tests_that_exist(page, at_least):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    here = Path(__file__).parent
+    assert all((here / file).exists() for file in re.findall(r"tests/(\w+\.py)", text))
     named = re.findall(r"tests/(\w+\.py)::(\w+)", text)
-    assert len(named) > 30
+    assert len(named) > at_least
     for file, test in named:
-        source = (Path(__file__).parent / file).read_text(encoding="utf-8")
+        source = (here / file).read_text(encoding="utf-8")
         assert f"def {test}(" in source, f"There is no {test} in {file}."

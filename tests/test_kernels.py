@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 
+from kinlearn import threads
 from kinlearn.kernels import KERNELS, KernelMap, median_width, resolve_kernel
 from kinlearn.kernels.evaluation import row_blocks
 from kinlearn.kernels.squared_distances import SquaredDistances
@@ -59,10 +60,11 @@ def test_scores_in_blocks_equal_the_whole(n_widths, memory_mb, rng):
 def test_features_made_by_threads_are_the_same(name, rng, monkeypatch):
     features = KernelMap(resolve_kernel(name), rng.normal(size=(300, 3)))
     X = rng.normal(size=(2000, 3))  # several blocks that fit the cache
-    monkeypatch.setattr("kinlearn.kernels.evaluation.blas_threads", lambda: 1)
+    monkeypatch.setattr(threads, "available_cores", lambda: 1)
     alone = features.features(X, 1.5)
-    monkeypatch.setattr("kinlearn.kernels.evaluation.blas_threads", lambda: 3)
-    np.testing.assert_allclose(features.features(X, 1.5), alone, rtol=1e-12, atol=1e-14)
+    monkeypatch.setattr(threads, "available_cores", lambda: 3)
+    monkeypatch.setattr(threads._limits, "found", lambda: 3)
+    np.testing.assert_array_equal(features.features(X, 1.5), alone)
 
 
 def test_distances_far_from_the_origin_keep_their_digits(rng):

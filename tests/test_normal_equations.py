@@ -51,11 +51,11 @@ def assert_same(one, other, atol=1e-10):
         np.testing.assert_allclose(mine.targets, theirs.targets, atol=atol)
 
 
-@pytest.mark.parametrize("n_threads", [1, 3])
-@pytest.mark.parametrize("n_rows", [7, 401])  # added as they are, or as a product
+@pytest.mark.parametrize("n_parts", [1, 3])
+@pytest.mark.parametrize("n_rows", [7, 801])  # added as they are, or as a product
 @pytest.mark.parametrize("size", [1, 2, 5, 8])
-def test_packed_storage_is_the_gram_matrix_stored_once(size, n_rows, n_threads, rng, monkeypatch):
-    monkeypatch.setattr("kinlearn.statistics.packed.blas_threads", lambda: n_threads)
+def test_packed_storage_is_the_gram_matrix_stored_once(size, n_rows, n_parts, rng, monkeypatch):
+    monkeypatch.setattr("kinlearn.solvers.gram.MOST_PARTS", n_parts)
     rows = rng.normal(size=(n_rows, size))
     packed = add_gram(packed_zeros(size), rows)
     assert packed.size == size * (size + 1) // 2

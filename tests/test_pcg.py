@@ -287,7 +287,7 @@ def test_several_threads_give_the_same_sums(rng, monkeypatch):
     A = rng.normal(size=(11, 8))
     answers = []
     for n_threads in (1, 3):
-        monkeypatch.setattr(feature_passes, "blas_threads", lambda n=n_threads: n)
+        monkeypatch.setattr(feature_passes, "room", lambda n=n_threads: n)
         passes = FeaturePasses(lambda rows: Phi[rows].copy(), 200, 11, memory_mb=0.01)
         assert len(passes.blocks) > 3
         answers.append(passes.normal_product(A, data))

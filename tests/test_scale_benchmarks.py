@@ -45,3 +45,20 @@ def test_rows_made_lazily_are_those_made_at_once(benchmark):
     np.testing.assert_allclose(
         spread.decision_function(X.compute()), single.decision_function(X.compute()), atol=1e-8
     )
+
+
+def test_defaults_beside_one_thread(benchmark, tmp_path, capsys):
+    defaults = benchmark("defaults")
+    out = tmp_path / "defaults.json"
+    defaults.main(["--works", "lspccv/60", "--rounds", "1", "--out", str(out)])
+    stored = json.loads(out.read_text())
+    assert set(stored["cells"]) == {"lspccv/60/alone", "lspccv/60/neighbours"}
+    for cell in stored["cells"].values():
+        assert cell["ratio"] == pytest.approx(cell["default"] / cell["pinned"], rel=1e-3)
+    assert "≤ 0.75" in capsys.readouterr().out
+
+
+def test_every_work_of_the_defaults_is_there(benchmark):
+    defaults = benchmark("defaults")
+    for name in (*defaults.WORKS, *defaults.QUICK):
+        assert callable(getattr(defaults, name.split("/")[0]))

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from kinlearn import LSPC, threads
-from kinlearn.threads import blas_for_rows, blas_limited, blas_threads, single_threaded_blas
+from kinlearn.threads import blas_limited, own_threads
 
 
 class Library:
@@ -26,22 +26,6 @@ def libraries(monkeypatch):
     class Controller:
         lib_controllers = found
 
-        def select(self, user_api):
-            return self
-
-        def limit(self, limits, user_api):  # as threadpoolctl does: put back what was found
-            class Limited:
-                def __enter__(self):
-                    self.before = [library.num_threads for library in found]
-                    for library in found:
-                        library.set_num_threads(limits)
-
-                def __exit__(self, *args):
-                    for library, before in zip(found, self.before, strict=True):
-                        library.set_num_threads(before)
-
-            return Limited()
-
     monkeypatch.setattr(threads, "_controller", Controller)
     return found
 
@@ -55,7 +39,7 @@ def test_overlapping_limits_leave_the_numbers_as_they_were(libraries):
     seen = {}
 
     def first():
-        with single_threaded_blas():
+        with blas_limited(1):
             both_in.wait()
         seen["first gone"] = counts(libraries)
         first_out.set()
@@ -77,8 +61,8 @@ def test_overlapping_limits_leave_the_numbers_as_they_were(libraries):
 
 def test_nested_limits_hold_the_smallest_and_go_one_by_one(libraries):
     with blas_limited(3):
-        assert blas_threads() == 3
-        with single_threaded_blas():
+        assert counts(libraries) == [3, 3]
+        with blas_limited(1):
             with blas_limited(2):
                 assert counts(libraries) == [1, 1]
             assert counts(libraries) == [1, 1]
@@ -93,7 +77,8 @@ def test_a_limit_never_raises_the_number(libraries):
 
 
 def test_an_error_inside_puts_the_numbers_back(libraries):
-    with pytest.raises(ZeroDivisionError), blas_for_rows(10):
+    with pytest.raises(ZeroDivisionError), own_threads():  # noqa: PT012
+        assert counts(libraries) == [1, 1]
         1 / 0  # noqa: B018
     assert counts(libraries) == [4, 6]
 
@@ -101,7 +86,7 @@ def test_an_error_inside_puts_the_numbers_back(libraries):
 def test_fits_side_by_side_leave_blas_as_they_found_it(rng):
     X = rng.normal(size=(200, 3))
     y = (X[:, 0] > 0).astype(int)
-    blas = threads._controller().select(user_api="blas").lib_controllers
+    blas = threads._controller().lib_controllers
     if not blas:
         pytest.skip("no BLAS whose threads can be set")
     before = [library.num_threads for library in blas]

@@ -19,11 +19,13 @@ from kinlearn.estimators._held_out import last_step
 from kinlearn.familiarity import reference_support
 from kinlearn.kernels import KernelMap
 from kinlearn.solvers.projection import project_coefficients
+from kinlearn.threads import own_threads
 
 # What speaks of single training rows, and would outlive the rows that compression drops.
 ROW_BY_ROW = ("held_out_scores_", "held_out_links_", "cv_scores_", "cv_rows_")
 
 
+@own_threads()
 def compress(
     model: Any,
     n_centers: int,

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kinlearn.distributed.detect import is_dask
+from kinlearn.threads import own_threads
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -18,13 +19,14 @@ def by_partition(method: Method) -> Method:
     """Make a prediction method of an estimator answer Dask collections by lazy ones.
 
     The answer for a Dask array or DataFrame is a Dask array, whose lengths are known where those of
-    X are. Nothing is computed before it is asked for.
+    X are. Nothing is computed before it is asked for. All else is answered on our own threads.
     """
 
     @wraps(method)
     def answer(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if not is_dask(X, *args, *kwargs.values()):
-            return method(self, X, *args, **kwargs)
+            with own_threads(getattr(self, "n_jobs", None)):
+                return method(self, X, *args, **kwargs)
         return predict_partitions(self, method.__name__, X, *args, **kwargs)
 
     return answer  # type: ignore[return-value]

@@ -16,7 +16,7 @@ from kinlearn.distributed.partitions import Partitions
 from kinlearn.statistics import NormalEquations
 from kinlearn.statistics.row_hash import name_salt
 from kinlearn.tasks import number_tasks, split_tasks
-from kinlearn.threads import single_threaded_blas
+from kinlearn.threads import own_threads
 
 # Sums added up by one job of the tree.
 BRANCHES = 8
@@ -61,7 +61,7 @@ def compute(*values: Any) -> list[Any]:
     """Compute on the active client, or on threads; each job with one thread of BLAS."""
     import dask
 
-    with single_threaded_blas(), warnings.catch_warnings():
+    with own_threads(), warnings.catch_warnings():
         # the centres travel with the graph, which is meant
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
         return list(dask.compute(*values))

@@ -19,6 +19,7 @@ from kinlearn.labels import refuse_mixed_labels
 from kinlearn.rows import find_distinct_rows
 from kinlearn.solvers.multitask_dual import solve
 from kinlearn.solvers.task_covariance import mean_similarity
+from kinlearn.threads import on_own_threads
 
 Array = NDArray[np.float64]
 
@@ -48,6 +49,7 @@ def conditional_parameters(
 class AddsTasks(TaskClassifier):
     """Gives a fitted multi-task model further tasks."""
 
+    @on_own_threads
     def add_task(self, X: Any, y: Any, task: Any, sample_weight: Any = None) -> Any:
         """Learn one new task without touching the others: a conditional update, not a refit.
 

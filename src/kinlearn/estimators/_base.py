@@ -38,6 +38,7 @@ from kinlearn.selection.folds import Validation
 from kinlearn.selection.mixture import Calibration, calibrate, link_of
 from kinlearn.selection.reporting import reported_scores
 from kinlearn.selection.scoring import HeldOutRows
+from kinlearn.threads import on_own_threads
 
 # Leave-one-out scores of this many rows settle one number, or the weights of a grid.
 MAX_HELD_OUT_ROWS = 20_000
@@ -354,6 +355,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         """Every row by the link that was learnt without it."""
         return link_of(self.held_out_links_)(self.held_out_scores_)
 
+    @on_own_threads
     def familiarity(self, X: Any) -> np.ndarray:
         """Return how well training rows support each row, as a quantile of their own support.
 

@@ -91,7 +91,7 @@ def count_centers(n_centers: Any, n_rows: int, given: Any) -> int | None:
             f"n_centers={n_centers} exceeds the {n_rows} distinct training rows: "
             "all of them are used as centers.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return int(n_centers) if n_centers < n_rows else None
 
@@ -110,7 +110,7 @@ def warn_if_large(n_rows: int, n_decompositions: int, weighted: bool) -> None:
     )
     if gigabytes > _physical_gigabytes():
         raise MemoryError(message)
-    warnings.warn(message, UserWarning, stacklevel=4)
+    warnings.warn(message, UserWarning, stacklevel=5)
 
 
 def _physical_gigabytes() -> float:
@@ -152,7 +152,7 @@ def warn_if_spread_differs(X: Any, kernel: Kernel, names: Any) -> None:
         f"(standard deviation), so that the {kernel.name} kernel sees little but: {shown}. "
         "Scale first, for example with make_pipeline(StandardScaler(), ...).",
         UserWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 
@@ -203,5 +203,5 @@ def warn_if_indefinite(K: np.ndarray) -> None:
             "features, so the solution is still unique and valid, but check the kernel if this is "
             "unexpected.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )

@@ -44,6 +44,14 @@ class Design:
     """A basis over training rows, for any width."""
 
     fixed_centers = False  # whether holding a row out leaves all centres in place
+    # how many widths' features fit the memory allowed, where these are not square matrices
+    widths_at_once: int | None = None
+    Z: np.ndarray
+
+    @property
+    def side(self) -> int:
+        """Rows of the square matrices that are decomposed."""
+        return int(self.Z.shape[0])
 
     def spectrum(self, sigma: float, single: bool = False) -> Spectrum:
         """Decompose for one width, with the digits of single precision if that is asked for."""
@@ -255,6 +263,11 @@ class FixedDesign(Design):
         self, features: KernelMap, X: Rows, Z: np.ndarray, weights: np.ndarray | None
     ) -> None:
         self.features, self.X, self.Z, self.weights = features, X, Z, weights
+        self.widths_at_once = RowFeatures.at_once(features, X)
+
+    @property
+    def side(self) -> int:
+        return self.features.n_centers
 
     def spectrum(self, sigma: float, single: bool = False) -> FixedCenterSpectrum:
         source = RowFeatures(self.features, self.X, sigma)
@@ -276,6 +289,11 @@ class ClasswiseFixedDesign(Design):
     ) -> None:
         self.features, self.X, self.Z, self.weights = features, X, Z, weights
         self.members = [np.flatnonzero(column > 0) for column in center_targets.T]
+        self.widths_at_once = RowFeatures.at_once(features, X)
+
+    @property
+    def side(self) -> int:
+        return self.features.n_centers
 
     def spectrum(self, sigma: float, single: bool = False) -> ColumnwiseSpectrum:
         parts: list[FixedCenterSpectrum | None] = []
@@ -323,8 +341,18 @@ class RowFeatures:
         self.features, self.X, self.sigma, self.columns = features, X, sigma, columns
         self.n_rows = int(X.shape[0])
         self.n_centers = features.n_centers if columns is None else columns.size
-        fits = 8 * self.n_rows * features.n_centers <= features.memory_mb * 2**20
+        fits = self._share(features, X) <= 1.0
         self.kept: Any = self._select(features.features(X, sigma)) if fits else None
+
+    @staticmethod
+    def _share(features: KernelMap, X: Rows) -> float:
+        """Return what the features take of the memory allowed."""
+        return 8 * X.shape[0] * features.n_centers / (features.memory_mb * 2**20)
+
+    @classmethod
+    def at_once(cls, features: KernelMap, X: Rows) -> int:
+        """Return how many widths' features the memory allows; one, where they come in blocks."""
+        return max(1, int(1.0 / cls._share(features, X)))
 
     def _select(self, Phi: np.ndarray) -> np.ndarray:
         return Phi if self.columns is None else Phi[:, self.columns]

@@ -81,6 +81,6 @@ def cap_components(
     warnings.warn(
         f"{name}={n_components} is more than {reason} allows; it is capped at {limit}.",
         UserWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
     return limit

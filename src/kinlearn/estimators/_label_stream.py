@@ -19,6 +19,7 @@ from kinlearn.solvers.label_similarity import label_spectrum
 from kinlearn.solvers.label_sums import LabelSums, similarity_of_sums
 from kinlearn.solvers.primal import RidgeInverse, leave_one_out
 from kinlearn.statistics import NormalEquations
+from kinlearn.threads import on_own_threads
 
 Array = NDArray[np.float64]
 # A probability whose logarithm is still a number.
@@ -31,6 +32,7 @@ class LabelStream(StreamsRows, MultiLabelClassifier):
     sharing: float
 
     @available_if(streams)
+    @on_own_threads
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Add rows to the fit, exactly: the result is that of all rows so far at once.
 

@@ -15,6 +15,7 @@ from kinlearn.estimators._label_table import LabelTable
 from kinlearn.estimators._training_set import class_balance
 from kinlearn.kernels.measures import Rows
 from kinlearn.rows import DistinctRows, find_distinct_rows
+from kinlearn.selection.copy_folds import validation_by_copies
 from kinlearn.selection.folds import Validation, make_validation
 from kinlearn.solvers.label_fits import LabelCopies, unless_equal
 from kinlearn.solvers.label_problems import LabelProblem, class_problems, indicator_problems
@@ -159,9 +160,12 @@ class LabelTrainingSet:
         Where every group is one row as passed, each row leaves with all its weight.
         """
         units, codes = self.units, self.table.codes
+        factors = self.unit_factors[:, 0] if self.complete else np.ones(units.size)
         one_out = isinstance(cv, str) and cv == "loo"
         if one_out and not closed_form:
-            groups = _copy_numbers(units) if groups is None else groups
+            if groups is None:
+                masses = units.mass * factors
+                return validation_by_copies(N_FOLDS, self.rows, units, codes, masses, seed)
             n_groups = np.unique(groups[units.of >= 0]).size
             cv = min(N_FOLDS, n_groups) if n_groups > 1 else cv
         elif one_out and groups is not None and np.unique(groups).size == groups.size:
@@ -174,7 +178,7 @@ class LabelTrainingSet:
             units,
             codes[:, 0] if alone else codes,
             groups,
-            factors=self.unit_factors[:, 0] if self.complete else None,
+            factors=factors,
             labels=self.table.codes[:, 0] if alone else self._values(),
             max_rows=max_rows,
             seed=seed,
@@ -307,19 +311,6 @@ def _shares(sums: list[Array]) -> tuple[Array, Array]:
     return np.column_stack(shares), totals
 
 
-def _copy_numbers(units: Units) -> NDArray[np.intp]:
-    """Number the copies of rows as passed: rows that together are one copy share a number."""
-    kept = np.flatnonzero(units.of >= 0)
-    order = kept[np.argsort(units.of[kept], kind="stable")]
-    passed = np.bincount(units.of[order], minlength=units.size)
-    copies = np.clip(np.rint(units.mass / units.one).astype(np.intp), 1, passed)
-    unit = units.of[order]
-    place = np.arange(order.size) - (np.cumsum(passed) - passed)[unit]
-    number = np.full(units.of.size, -1)
-    number[order] = (np.cumsum(copies) - copies)[unit] + place * copies[unit] // passed[unit]
-    return number
-
-
 def _balance(table: LabelTable, t: int, class_weight: Any, weights: Array) -> Array:
     """Factor of each class of label t; ``"balanced"`` counts a row of weight 2 twice."""
     codes, classes = table.codes[:, t], table.classes[t]
@@ -359,5 +350,5 @@ def _warn_of_constants(table: LabelTable, varies: np.ndarray, observed: np.ndarr
     warnings.warn(
         f"These labels cannot be learnt and are answered by their prior ({'; '.join(parts)}).",
         UserWarning,
-        stacklevel=5,
+        stacklevel=6,
     )

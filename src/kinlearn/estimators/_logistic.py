@@ -64,7 +64,7 @@ class LogisticClassifier(KernelClassifier):
             f"tol={self.tol:.2g}: raise max_iter, use a larger reg, or accept this accuracy by "
             "raising tol.",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

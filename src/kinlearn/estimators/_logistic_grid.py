@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 
 from kinlearn.estimators._logistic_designs import Array, Fold, MultiDesign, SingleDesign
 from kinlearn.solvers.logistic_path import Stopping
 from kinlearn.solvers.splits import Splits
-from kinlearn.threads import blas_limited, blas_threads
+from kinlearn.threads import run_in_threads
 
 
 class LogisticGrid:
@@ -22,8 +21,6 @@ class LogisticGrid:
         What is held out.
     stopping : Stopping
         Which solver, and how far.
-    n_jobs : int, optional
-        Folds fitted at one time.
     """
 
     def __init__(
@@ -31,10 +28,8 @@ class LogisticGrid:
         design: SingleDesign | MultiDesign,
         splits: Splits,
         stopping: Stopping,
-        n_jobs: int | None,
     ) -> None:
         self.design, self.splits, self.stopping = design, splits, stopping
-        self.n_jobs = n_jobs
         self.norms: dict[tuple[float, ...], float] = {}
 
     def evaluate(self, points: dict[str, Array]) -> Array:
@@ -45,16 +40,15 @@ class LogisticGrid:
         regs = points["reg"][::-1]
         shape = (len(points["sigma"]), len(sharings), len(regs))
         scores = np.empty((*shape, self.splits.n_rows_held_out, self.design.n_classes))
-        n_jobs = effective_n_jobs(self.n_jobs)
         for i, sigma in enumerate(points["sigma"]):
             phi = self.design.features(float(sigma))
             parts = self.design.folds(self.splits)
             worst = np.zeros(shape[1:])
-            with blas_limited(max(1, blas_threads() // n_jobs)):
-                found = Parallel(n_jobs=n_jobs, prefer="threads")(
-                    delayed(self._one_fold)(phi, out, fold, sharings, regs) for out, fold in parts
-                )
-            for out, held, norms in found:
+
+            def one_fold(part: tuple[slice, Fold], phi: Array = phi) -> tuple[slice, Array, Array]:
+                return self._one_fold(phi, *part, sharings, regs)
+
+            for out, held, norms in run_in_threads(one_fold, parts, side=phi.shape[1]):
                 scores[i, :, :, out] = held[:, ::-1]
                 worst = np.maximum(worst, norms)
             for at in np.ndindex(*worst.shape):

@@ -64,6 +64,7 @@ class PcgDesign(Design):
     """
 
     fixed_centers = True
+    side = 0  # nothing large is decomposed
 
     def __init__(
         self,
@@ -147,7 +148,7 @@ class PcgDesign(Design):
                 f"scores of about {found.residual:.1e}, above tol={tol:g}. Raise max_iter or reg "
                 f"(now {reg:g}), or allow a larger tol: 1e-4 changes no probability visibly.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
         return found.solution
 

@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from kinlearn.estimators._heterogeneous import PerTaskTransformer, Task, validate_tasks
 from kinlearn.estimators.mtda import MTDA
+from kinlearn.threads import on_own_threads
 
 
 class SeparateReductions(PerTaskTransformer):
@@ -47,6 +48,7 @@ class SeparateReductions(PerTaskTransformer):
         )
         return self
 
+    @on_own_threads
     def transform(self, X: Any, *, task: Any = None) -> Any:
         """Transform rows of one task by its own transformer.
 

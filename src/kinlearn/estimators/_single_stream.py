@@ -14,6 +14,7 @@ from kinlearn.estimators._sample_rows import SampleRows
 from kinlearn.estimators._streaming import StreamsRows, streams
 from kinlearn.solvers.primal import RidgeInverse, leave_one_out
 from kinlearn.statistics import NormalEquations
+from kinlearn.threads import on_own_threads
 
 Array = NDArray[np.float64]
 
@@ -22,6 +23,7 @@ class SingleStream(StreamsRows):
     """``(H + Σw·reg·I) A = h`` (mt-lspc Eqs. 2-3), calibrated on rows the sums kept."""
 
     @available_if(streams)
+    @on_own_threads
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Add rows to the fit, exactly: the result is that of all rows so far at once.
 

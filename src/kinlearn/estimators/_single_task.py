@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kinlearn.estimators._discriminant import cap_components, check_count, encode_classes
 from kinlearn.labels import refuse_mixed_labels
 from kinlearn.solvers.scatter import Floats, ReducedScatter, reduce_scatter
+from kinlearn.threads import on_own_threads
 
 
 class SingleTaskDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -38,6 +39,7 @@ class SingleTaskDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
 
+    @on_own_threads
     def transform(self, X: Any) -> Floats:
         """Project rows.
 

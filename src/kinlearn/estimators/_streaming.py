@@ -32,6 +32,7 @@ from kinlearn.statistics import NormalEquations
 from kinlearn.statistics.batch import read_weights
 from kinlearn.streams import Batch, ColumnRoles, StreamProgress
 from kinlearn.streams.sources import BATCH_ROWS
+from kinlearn.threads import on_own_threads
 
 Array = NDArray[np.float64]
 
@@ -60,6 +61,7 @@ class StreamsRows(KernelClassifier):
 
     # -- public -------------------------------------------------------------------------------
 
+    @on_own_threads
     def fit_statistics(self, statistics: NormalEquations) -> Any:
         """Solve from sums over rows, without the rows.
 
@@ -113,6 +115,7 @@ class StreamsRows(KernelClassifier):
         return self.fit_statistics(self.statistics_)
 
     @available_if(streams)
+    @on_own_threads
     def fit_stream(
         self,
         source: Any,
@@ -259,7 +262,7 @@ class StreamsRows(KernelClassifier):
                 f"This {type(self).__name__} was fitted by fit, which keeps no sums to add to: "
                 "partial_fit starts anew, and what fit learnt is dropped.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _start(self, X: Rows) -> NormalEquations:
@@ -451,5 +454,5 @@ def warn_no_rows() -> None:
         "These sums keep no rows to calibrate on (n_held_out=0), so probabilities are rounded "
         "scores: call calibrate with rows that are part of the sums, or choose another posterior.",
         UserWarning,
-        stacklevel=4,
+        stacklevel=5,
     )

@@ -349,4 +349,4 @@ def warn_if_large(n_rows: int, n_decompositions: int) -> None:
     )
     if gigabytes > _physical_gigabytes():
         raise MemoryError(message)
-    warnings.warn(message, UserWarning, stacklevel=4)
+    warnings.warn(message, UserWarning, stacklevel=5)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from kinlearn.estimators._task_design import TaskDesign
 from kinlearn.solvers.multitask_dual import TaskSpectrum
 from kinlearn.solvers.splits import Splits
 from kinlearn.solvers.task_covariance import unseen_weight
-from kinlearn.threads import blas_limited, blas_threads
+from kinlearn.threads import run_in_threads
 
 Array = NDArray[np.float64]
 # Kept so that nothing is decomposed twice: decompositions up to this much memory, and beyond these
@@ -30,49 +29,50 @@ class TaskGrid:
         The problem.
     splits : Splits
         What is held out.
-    n_jobs : int, optional
-        Degrees of sharing decomposed at one time.
     """
 
-    def __init__(self, design: TaskDesign, splits: Splits, n_jobs: int | None) -> None:
-        self.design, self.splits, self.n_jobs = design, splits, n_jobs
+    def __init__(self, design: TaskDesign, splits: Splits) -> None:
+        self.design, self.splits = design, splits
         self.spectra: dict[tuple[float, float], TaskSpectrum] = {}
         self.solutions: dict[tuple[float, float, float], Array] = {}
 
     def evaluate(self, points: dict[str, Array]) -> Array:
         """Return held-out scores of all combinations, reg fastest, then sharing, then sigma."""
         sharings, regs = points["sharing"], points["reg"]
-        n_jobs = min(effective_n_jobs(self.n_jobs), sharings.size)
         n_classes = self.design.targets.shape[1]
         shape = (len(points["sigma"]), len(sharings), len(regs))
         scores = np.empty((*shape, self.splits.n_rows_held_out, n_classes))
         for i, sigma in enumerate(points["sigma"]):
             self.design.phi_and_gram(float(sigma))  # made once, before threads share it
-            with blas_limited(max(1, blas_threads() // n_jobs)):
-                found = Parallel(n_jobs=n_jobs, prefer="threads")(
-                    delayed(self._one_pair)(float(sigma), float(sharing), regs)
-                    for sharing in sharings
-                )
-            scores[i] = found
+            self._evaluate_width(float(sigma), sharings, regs, scores[i])
         return scores.reshape(-1, *scores.shape[3:])
 
-    def _one_pair(self, sigma: float, sharing: float, regs: Array) -> Array:
-        found = self._spectrum(sigma, sharing)
-        needed = (len(self.solutions) + len(regs)) * self.design.targets.nbytes
-        if (sigma, sharing) not in self.spectra and needed <= KEPT_SOLUTIONS_MB * 2**20:
-            # The decomposition will be gone when the mix is known, so its solutions are kept.
-            for reg, solution in zip(regs, self.design.duals(found, regs), strict=True):
-                self.solutions[sigma, sharing, float(reg)] = solution
-        return self.design.held_out(found, sigma, sharing, regs, self.splits)
+    def _evaluate_width(self, sigma: float, sharings: Array, regs: Array, scores: Array) -> None:
+        # What is kept is settled before threads finish in whatever order they do.
+        size = 8 * len(self.design.task) ** 2
+        held = sum(spectrum.nbytes for spectrum in self.spectra.values())
+        fresh = [float(s) for s in sharings if (sigma, float(s)) not in self.spectra]
+        keep = set(fresh[: max(0, int(KEPT_SPECTRA_MB * 2**20 - held) // size)])
+        # The other decompositions will be gone when the mix is known, so solutions are kept.
+        room = KEPT_SOLUTIONS_MB * 2**20 // self.design.targets.nbytes - len(self.solutions)
+        others = [sharing for sharing in fresh if sharing not in keep]
+        solved = set(others[: max(0, int(room) // len(regs))])
+
+        def one_pair(i: int) -> None:
+            sharing = float(sharings[i])
+            found = self._spectrum(sigma, sharing)
+            if sharing in keep:
+                self.spectra[sigma, sharing] = found
+            if sharing in solved:
+                for reg, solution in zip(regs, self.design.duals(found, regs), strict=True):
+                    self.solutions[sigma, sharing, float(reg)] = solution
+            scores[i] = self.design.held_out(found, sigma, sharing, regs, self.splits)
+
+        run_in_threads(one_pair, range(len(sharings)), side=len(self.design.task))
 
     def _spectrum(self, sigma: float, sharing: float) -> TaskSpectrum:
-        if (sigma, sharing) in self.spectra:
-            return self.spectra[sigma, sharing]
-        found = self.design.spectrum(sigma, sharing)
-        kept = sum(spectrum.nbytes for spectrum in self.spectra.values())
-        if kept + found.nbytes <= KEPT_SPECTRA_MB * 2**20:
-            self.spectra[sigma, sharing] = found
-        return found
+        known = self.spectra.get((sigma, sharing))
+        return self.design.spectrum(sigma, sharing) if known is None else known
 
     def mixed(
         self, points: list[dict[str, float]], weights: Array

@@ -7,6 +7,7 @@ same solution (mt-lspc Eq. 4 in other variables).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from kinlearn.selection.folds import Validation
 from kinlearn.solvers.multitask_primal import effective_sharing
 from kinlearn.solvers.task_covariance import unseen_weight
 from kinlearn.statistics.task_sums import TaskSums
+from kinlearn.threads import run_in_threads
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -101,6 +103,12 @@ class PrimalTasks:
         """θ_t of all tasks, (T, m, c), and the shared part β_0, (m, c)."""
         theta = self.system(sigma, sharing, reg).parameters()
         return theta, unseen_weight(self.similarity, sharing) * theta.mean(axis=0)
+
+    def points_at_once(self) -> int:
+        """How many points' features of held-out rows and tasks' systems the memory allows."""
+        m = self.features.n_centers
+        needed = 8 * m * (2 * ROWS_AT_ONCE + 2 * self.n_tasks * m)
+        return max(1, int(self.features.memory_mb * 2**20 // needed))
 
     def validation(self, data: TrainingSet, max_rows: int, seed: int) -> Validation:
         """Leave-one-out of at most `max_rows` rows; of fewer where each is a system to solve."""
@@ -187,14 +195,16 @@ class PrimalGrid:
 
     def evaluate(self, points: dict[str, Array]) -> Array:
         """Return held-out scores of all combinations, reg fastest, then sharing, then sigma."""
-        return np.stack(
-            [
-                self.primal.leave_one_out(float(sigma), float(sharing), float(reg), self.held)
-                for sigma in points["sigma"]
-                for sharing in points["sharing"]
-                for reg in points["reg"]
-            ]
-        )
+        pairs = list(product(points["sharing"], points["reg"]))
+        scores = []
+        for sigma in points["sigma"]:
+            self.primal.sums(float(sigma))  # made once, before threads share them
+
+            def one_point(pair: tuple[float, float], sigma: float = float(sigma)) -> Array:
+                return self.primal.leave_one_out(sigma, float(pair[0]), float(pair[1]), self.held)
+
+            scores += run_in_threads(one_point, pairs, at_most=self.primal.points_at_once())
+        return np.stack(scores)
 
     def mixed(
         self, points: list[dict[str, float]], weights: Array

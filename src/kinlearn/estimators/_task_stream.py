@@ -21,6 +21,7 @@ from kinlearn.statistics import NormalEquations
 from kinlearn.statistics.task_sums import TaskSums
 from kinlearn.streams import Batch
 from kinlearn.tasks import split_tasks
+from kinlearn.threads import on_own_threads
 
 Array = NDArray[np.float64]
 # With similarities that differ every row held out is a system to solve: so many settle one number.
@@ -59,6 +60,7 @@ class TaskStream(StreamsRows, TaskClassifier):
     sharing: float
 
     @available_if(streams)
+    @on_own_threads
     def partial_fit(
         self,
         X: Any,

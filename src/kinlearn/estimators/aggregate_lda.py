@@ -11,6 +11,7 @@ from kinlearn.estimators._discriminant import cap_components, check_count, check
 from kinlearn.estimators._heterogeneous import CommonSpace, validate_tasks
 from kinlearn.solvers.ratio_trace import fisherface, ratio_trace
 from kinlearn.solvers.scatter import reduce_scatter, shrinkage_ridge, smallest_rank
+from kinlearn.threads import on_own_threads
 
 
 class AggregateLDA(CommonSpace):
@@ -73,6 +74,7 @@ class AggregateLDA(CommonSpace):
         self.n_intermediate = n_intermediate
         self.shrinkage = shrinkage
 
+    @on_own_threads
     def fit(self, Xs: Any, ys: Any) -> Self:
         """Fit the principal components of every task and the common LDA.
 

@@ -18,6 +18,7 @@ from kinlearn.estimators._heterogeneous import PerTask, Task, validate_tasks
 from kinlearn.estimators._reduction import fresh_reducer
 from kinlearn.estimators.lspc_cv import LSPCCV
 from kinlearn.posterior import calibrated, fit_beta
+from kinlearn.threads import on_own_threads
 
 ROWS_TO_HOLD_OUT = 5  # of the median class, from which on calibration by cross-fitting pays
 
@@ -93,6 +94,7 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
         self.cv = cv
         self.random_state = random_state
 
+    @on_own_threads
     def fit(self, Xs: Any, ys: Any) -> Self:
         """Fit the reduction, the classifier in the common space, and the calibration.
 
@@ -178,6 +180,7 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
         rows = self.reducer_.transform(self._check_rows(X, task), task=task)
         return task, self.tasks_.index(task), np.asarray(rows)
 
+    @on_own_threads
     def decision_function(self, X: Any, *, task: Any = None) -> NDArray[np.float64]:
         """Unrounded scores of rows of one task.
 
@@ -197,6 +200,7 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
         scores = self._model.scores(Z, position)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
+    @on_own_threads
     def predict_proba(self, X: Any, *, task: Any = None) -> NDArray[np.float64]:
         """Class probabilities of rows of one task.
 
@@ -217,6 +221,7 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
             return self._model.probabilities(Z, position)
         return calibrated(self._model.scores(Z, position), self.beta_[task])
 
+    @on_own_threads
     def predict(self, X: Any, *, task: Any = None) -> NDArray[Any]:
         """The class of largest score.
 

@@ -13,7 +13,7 @@ from kinlearn.estimators._training_set import TrainingSet
 from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE
-from kinlearn.threads import blas_for_rows
+from kinlearn.threads import on_own_threads
 
 
 class SingleLogistic(LogisticClassifier):
@@ -131,6 +131,7 @@ class KernelLogisticRegression(SingleLogistic):
         self.memory_mb = memory_mb
         self.random_state = random_state
 
+    @on_own_threads
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelLogisticRegression:
         """Fit the model.
 
@@ -151,14 +152,11 @@ class KernelLogisticRegression(SingleLogistic):
         stopping = self._stopping()
         data = self._prepare(X, y, sample_weight)
         kernel = self._kernel()
-        with blas_for_rows(data.n_rows):
-            self.sigma_ = (
-                self._median(data, kernel) if isinstance(self.sigma, str) else float(self.sigma)
-            )
-            design = self._single_design(data, kernel, self.sigma_, n_fits=1)
-            theta, effort = design.solve(
-                self.sigma_, np.array([float(self.reg)]), np.ones(1), stopping
-            )
+        self.sigma_ = (
+            self._median(data, kernel) if isinstance(self.sigma, str) else float(self.sigma)
+        )
+        design = self._single_design(data, kernel, self.sigma_, n_fits=1)
+        theta, effort = design.solve(self.sigma_, np.array([float(self.reg)]), np.ones(1), stopping)
         self._keep_effort(effort)
         self._keep(np.array([self.sigma_]), theta[None])
         return self

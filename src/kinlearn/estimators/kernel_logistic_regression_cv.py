@@ -17,7 +17,7 @@ from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.selection.search import GridSearch
 from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE, LogisticSolution
 from kinlearn.solvers.logistic_path import Stopping
-from kinlearn.threads import blas_for_rows
+from kinlearn.threads import on_own_threads
 
 
 class KernelLogisticRegressionCV(TunedLogistic, SingleLogistic, GridTuned):
@@ -49,7 +49,8 @@ class KernelLogisticRegressionCV(TunedLogistic, SingleLogistic, GridTuned):
     kernel, n_centers, centers, center_selection, class_weight, degree, coef0, memory_mb
         As in :class:`LSPC`.
     n_jobs : int, optional
-        Folds fitted at one time.
+        Threads, each with a fold of its own or a block of rows; as many as there are cores when
+        left out, and 1 for none beside the caller's. The number changes no result.
     random_state
         As in :class:`LSPC`.
 
@@ -131,6 +132,7 @@ n_features_in_, feature_names_in_
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @on_own_threads
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
     ) -> KernelLogisticRegressionCV:
@@ -162,8 +164,7 @@ n_features_in_, feature_names_in_
             )
         groups = check_groups(groups, data.labels.size)
         warn_of_copies(data, groups)
-        with blas_for_rows(data.n_rows):
-            return self._fit(data, groups, scoring, stopping)
+        return self._fit(data, groups, scoring, stopping)
 
     def _fit(
         self, data: TrainingSet, groups: np.ndarray | None, scoring: Any, stopping: Stopping
@@ -175,7 +176,7 @@ n_features_in_, feature_names_in_
         splits = validation.splits
         n_folds = splits.n_rows_held_out if splits.leave_one_out else len(splits.blocks)
         design = self._single_design(data, kernel, median, n_fits=sigmas.size * n_folds)
-        grid = LogisticGrid(design, splits, stopping, self.n_jobs)
+        grid = LogisticGrid(design, splits, stopping)
         search = GridSearch(
             axes={"sigma": sigmas, "reg": self._reg_grid(kernel, data, median)},
             growing={"sigma": self.sigmas is None and kernel.has_width, "reg": self.regs is None},

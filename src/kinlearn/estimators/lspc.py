@@ -28,7 +28,7 @@ from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.selection.folds import Validation
 from kinlearn.statistics import NormalEquations
-from kinlearn.threads import blas_for_rows
+from kinlearn.threads import on_own_threads, threaded_blas
 
 
 class LSPC(SingleStream):
@@ -203,6 +203,7 @@ class LSPC(SingleStream):
         self.memory_mb = memory_mb
         self.random_state = random_state
 
+    @on_own_threads
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> LSPC:
         """Fit the model.
 
@@ -233,8 +234,7 @@ class LSPC(SingleStream):
         data = self._prepare(X, y, sample_weight)
         groups = check_groups(groups, data.labels.size)
         warn_of_copies(data, groups)
-        with blas_for_rows(data.n_rows):
-            return self._fit(data, groups)
+        return self._fit(data, groups)
 
     def _fit(self, data: TrainingSet, groups: np.ndarray | None) -> LSPC:
         kernel = self._kernel()
@@ -247,12 +247,14 @@ class LSPC(SingleStream):
         if data.n_rows == 1:
             warn_single_row()
         if self.posterior != "calibrated" or data.n_rows == 1:
-            coef = design.solve(self.sigma_, np.array([float(self.reg)]), np.ones(1))
+            with threaded_blas(design.side):
+                coef = design.solve(self.sigma_, np.array([float(self.reg)]), np.ones(1))
         else:
             validation = self._calibration(data, design, groups)
-            coef, scores = design.fit_and_hold_out(
-                self.sigma_, float(self.reg), validation.splits, data.unit_targets
-            )
+            with threaded_blas(design.side):
+                coef, scores = design.fit_and_hold_out(
+                    self.sigma_, float(self.reg), validation.splits, data.unit_targets
+                )
             self._calibrate(data, self._held_out_rows(data, validation), scores)
         self._keep(np.array([self.sigma_]), coef[None])
         self.n_iter_ = design.n_iter if isinstance(design, PcgDesign) else 1
@@ -343,5 +345,5 @@ def warn_single_row() -> None:
         "All training rows are identical, so nothing can be held out to calibrate on: "
         "probabilities are the class frequencies.",
         UserWarning,
-        stacklevel=4,
+        stacklevel=5,
     )

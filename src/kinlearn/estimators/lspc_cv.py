@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 
 from kinlearn.estimators._base import MAX_HELD_OUT_ROWS
 from kinlearn.estimators._checks import check_choice
@@ -20,7 +20,7 @@ from kinlearn.selection.reporting import with_shares_of
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.search import GridSearch
 from kinlearn.solvers.splits import Splits
-from kinlearn.threads import blas_for_rows, blas_limited, blas_threads
+from kinlearn.threads import on_own_threads, run_in_threads
 
 PRECISIONS = ("auto", "double", "single")
 # Decompositions kept for the refit, instead of being made again, up to this much memory.
@@ -71,7 +71,8 @@ class LSPCCV(GridTuned):
     degree, coef0, memory_mb
         As in :class:`LSPC`.
     n_jobs : int, optional
-        Widths decomposed at one time.
+        Threads, each with a width of its own or a block of rows; as many as there are cores when
+        left out, and 1 for none beside the caller's. The number changes no result.
     verbose : int, default=0
         Whether to print progress.
     random_state
@@ -177,6 +178,7 @@ class LSPCCV(GridTuned):
         self.verbose = verbose
         self.random_state = random_state
 
+    @on_own_threads
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> LSPCCV:
         """Search the grid, combine its points and calibrate.
 
@@ -207,8 +209,7 @@ class LSPCCV(GridTuned):
             )
         groups = check_groups(groups, data.labels.size)
         warn_of_copies(data, groups)
-        with blas_for_rows(data.n_rows):
-            return self._fit(data, groups, scoring)
+        return self._fit(data, groups, scoring)
 
     def _fit(self, data: TrainingSet, groups: np.ndarray | None, scoring: Any) -> LSPCCV:
         kernel = self._kernel()
@@ -242,12 +243,8 @@ class LSPCCV(GridTuned):
             self.cv_scores_ = search.scores
             self.cv_rows_ = data.units.first[validation.unit]
         kept = search.kept("sigma", found.weights)
-        self._keep(
-            np.array([sigma for sigma, _, _ in kept]),
-            np.stack(
-                [widths.coefficients(sigma, *mix) * self.class_scale_ for sigma, *mix in kept]
-            ),
-        )
+        coefs = np.stack(widths.coefficients(kept)) * self.class_scale_
+        self._keep(np.array([sigma for sigma, _, _ in kept]), coefs)
         return self
 
     def _search_again(
@@ -283,21 +280,31 @@ class Widths:
 
     def __init__(self, owner: LSPCCV, design: Design, splits: Splits, data: TrainingSet) -> None:
         self.design, self.splits, self.units = design, splits, data.unit_targets
-        self.precision, self.n_rows = owner.precision, data.n_rows
-        self.n_jobs, self.verbose = owner.n_jobs, owner.verbose
+        self.precision, self.n_rows, self.verbose = owner.precision, data.n_rows, owner.verbose
         self.kept: dict[float, tuple[Spectrum, bool]] = {}
 
     def evaluate(self, points: dict[str, np.ndarray]) -> np.ndarray:
         """Return held-out scores of all pairs of ``points["sigma"]`` and ``points["reg"]``."""
         sigmas, regs = points["sigma"], points["reg"]
         single = self._single(regs)
-        n_jobs = min(effective_n_jobs(self.n_jobs), sigmas.size)
-        with blas_limited(max(1, blas_threads() // n_jobs)):
-            scores = Parallel(n_jobs=n_jobs, prefer="threads")(
-                delayed(self._one_width)(float(sigma), regs, single, f"{i + 1}/{sigmas.size}")
-                for i, sigma in enumerate(sigmas)
-            )
-        return np.concatenate(scores)
+        # which to keep is settled before threads finish in whatever order they do
+        fresh = [float(sigma) for sigma in sigmas if float(sigma) not in self.kept]
+        most = math.ceil(KEPT_SPECTRA_MB * 2**20 / (8 * self.n_rows**2))
+        keep = set(fresh[: max(0, most - len(self.kept))])
+
+        def one_width(numbered: tuple[int, float]) -> np.ndarray:
+            i, sigma = numbered
+            if self.verbose:
+                which = f"{i + 1}/{sigmas.size}"
+                print(f"[LSPCCV] width {which}: sigma={sigma:.4g}, {regs.size} regs")
+            spectrum = self._spectrum(sigma, single, sigma in keep)
+            return spectrum.held_out(regs, self.splits, self.units)
+
+        return np.concatenate(self._side_by_side(one_width, list(enumerate(map(float, sigmas)))))
+
+    def _side_by_side(self, work: Callable[[Any], np.ndarray], widths: list) -> list[np.ndarray]:
+        design = self.design
+        return run_in_threads(work, widths, side=design.side, at_most=design.widths_at_once)
 
     def _single(self, regs: np.ndarray) -> bool:
         if self.precision == "double":
@@ -309,21 +316,22 @@ class Widths:
         """Return how far down a search over `regs` may go without starting anew in double."""
         return self.design.least_single_reg() if self._single(regs) else 0.0
 
-    def _one_width(self, sigma: float, regs: np.ndarray, single: bool, which: str) -> np.ndarray:
-        if self.verbose:
-            print(f"[LSPCCV] width {which}: sigma={sigma:.4g}, {regs.size} regs")
-        return self._spectrum(sigma, single).held_out(regs, self.splits, self.units)
-
-    def _spectrum(self, sigma: float, single: bool) -> Spectrum:
-        if sigma in self.kept and (single or not self.kept[sigma][1]):
-            return self.kept[sigma][0]
+    def _spectrum(self, sigma: float, single: bool, keep: bool) -> Spectrum:
+        known = self.kept.get(sigma)
+        if known is not None and (single or not known[1]):
+            return known[0]
         spectrum = self.design.spectrum(sigma, single)
-        if len(self.kept) * 8 * self.n_rows**2 < KEPT_SPECTRA_MB * 2**20:
+        if keep or known is not None:
             self.kept[sigma] = (spectrum, single)
         return spectrum
 
-    def coefficients(self, sigma: float, regs: np.ndarray, mix: np.ndarray) -> np.ndarray:
-        """Return the mix of solutions over regs, in double precision."""
-        if sigma in self.kept and not self.kept[sigma][1]:
-            return self.kept[sigma][0].coefficients(regs, mix)
-        return self.design.solve(sigma, regs, mix)
+    def coefficients(self, mixes: list[tuple[float, np.ndarray, np.ndarray]]) -> list[np.ndarray]:
+        """Return for each (sigma, regs, mix) the mix of solutions, in double precision."""
+
+        def one_width(wanted: tuple[float, np.ndarray, np.ndarray]) -> np.ndarray:
+            sigma, regs, mix = wanted
+            if sigma in self.kept and not self.kept[sigma][1]:
+                return self.kept[sigma][0].coefficients(regs, mix)
+            return self.design.solve(sigma, regs, mix)
+
+        return self._side_by_side(one_width, mixes)

@@ -23,6 +23,7 @@ from kinlearn.solvers.mtda_alternating import alternate
 from kinlearn.solvers.ratio_trace import ratio_trace
 from kinlearn.solvers.scatter import Floats, ReducedScatter, shrinkage_ridge, smallest_rank
 from kinlearn.solvers.trace_ratio import most_between_first, trace_ratio
+from kinlearn.threads import on_own_threads
 
 
 class MTDA(CommonSpace):
@@ -143,6 +144,7 @@ class MTDA(CommonSpace):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @on_own_threads
     def fit(self, Xs: Any, ys: Any) -> Self:
         """Find the projections of all tasks together.
 
@@ -185,7 +187,7 @@ class MTDA(CommonSpace):
                 f"the objective still changed by {abs(path[-1] - path[-2]):.2g}; "
                 "raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         self.components_ = self._by_task([np.ascontiguousarray(frame.T) for frame in frames])
         self.means_ = self._by_task([task.mean for task in reduced])

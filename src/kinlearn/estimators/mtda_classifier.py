@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from kinlearn.estimators._discriminant import check_count
 from kinlearn.estimators._heterogeneous import PerTask, validate_tasks
 from kinlearn.estimators._reduction import fresh_reducer
+from kinlearn.threads import on_own_threads
 
 
 class MTDAClassifier(PerTask, BaseEstimator):
@@ -80,6 +81,7 @@ class MTDAClassifier(PerTask, BaseEstimator):
         self.weights = weights
         self.metric = metric
 
+    @on_own_threads
     def fit(self, Xs: Any, ys: Any) -> Self:
         """Fit the reduction and keep the projected training rows.
 
@@ -122,6 +124,7 @@ class MTDAClassifier(PerTask, BaseEstimator):
         )
         return model.fit(np.asarray(self.embeddings_[task]), self.labels_[task]), rows
 
+    @on_own_threads
     def predict(self, X: Any, *, task: Any = None) -> NDArray[Any]:
         """Class of every row of one task.
 
@@ -140,6 +143,7 @@ class MTDAClassifier(PerTask, BaseEstimator):
         model, rows = self._neighbours(X, task)
         return model.predict(rows)
 
+    @on_own_threads
     def predict_proba(self, X: Any, *, task: Any = None) -> NDArray[np.float64]:
         """Share of the neighbours in every class of the task; :class:`HeterogeneousLSPC` gives
         probabilities in earnest.

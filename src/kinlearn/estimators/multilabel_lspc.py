@@ -18,6 +18,7 @@ from kinlearn.estimators._training_set import check_groups
 from kinlearn.estimators.lspc import warn_single_row
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.solvers.label_fits import IterativeFit, LabelFit, direct_coefficients
+from kinlearn.threads import on_own_threads
 
 SOLVERS = ("auto", "spectral", "cg", "direct")
 
@@ -185,6 +186,7 @@ class MultiLabelLSPC(LabelStream):
         self.memory_mb = memory_mb
         self.random_state = random_state
 
+    @on_own_threads
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> MultiLabelLSPC:
         """Fit the model.
 
@@ -276,6 +278,6 @@ def report_runs(fit: IterativeFit) -> tuple[int, float]:
             f"Conjugate gradients stopped at a relative residual of {residual:.2g}, above "
             f"tol={fit.tol:g}, after {fit.max_iter} steps: raise max_iter, reg or tol.",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return sum(run.n_iter for run in fit.runs), residual

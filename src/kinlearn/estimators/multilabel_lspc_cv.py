@@ -22,6 +22,7 @@ from kinlearn.selection.label_scoring import HeldOutLabels, resolve_label_scorin
 from kinlearn.selection.label_search import LabelGridSearch
 from kinlearn.selection.reporting import reported_scores
 from kinlearn.solvers.label_fits import IterativeFit
+from kinlearn.threads import on_own_threads, run_in_threads
 
 # Held-out scores of the whole grid are kept up to this much memory; fewer rows beyond.
 SCORES_MB = 1024
@@ -172,6 +173,7 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
         self.memory_mb = memory_mb
         self.random_state = random_state
 
+    @on_own_threads
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
     ) -> MultiLabelLSPCCV:
@@ -299,8 +301,13 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
                 (float(reg), float(sharing))
                 for sharing, reg in product(values["sharing"], values["reg"])
             ]
-            fits = (design.search_fit(float(s), int(self.max_iter)) for s in values["sigma"])
-            return np.concatenate([fit.held_out(points, splits, dtype) for fit in fits])
+
+            def one_width(sigma: float) -> np.ndarray:
+                fit = design.search_fit(float(sigma), int(self.max_iter))
+                return fit.held_out(points, splits, dtype)
+
+            side = design.features.n_centers
+            return np.concatenate(run_in_threads(one_width, values["sigma"], side=side))
 
         search = LabelGridSearch(
             axes=axes,

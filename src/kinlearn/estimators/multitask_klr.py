@@ -15,7 +15,7 @@ from kinlearn.estimators.kernel_logistic_regression import KernelLogisticRegress
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE
 from kinlearn.solvers.task_covariance import unseen_weight
-from kinlearn.threads import blas_for_rows
+from kinlearn.threads import on_own_threads
 
 ONE_TASK_PARAMETERS = (
     "solver",
@@ -143,6 +143,7 @@ n_features_in_, feature_names_in_
         self.memory_mb = memory_mb
         self.random_state = random_state
 
+    @on_own_threads
     def fit(
         self, X: Any, y: Any, task: Any = None, sample_weight: Any = None
     ) -> MultiTaskKernelLogisticRegression:
@@ -171,15 +172,14 @@ n_features_in_, feature_names_in_
         data = self._prepare(X, y, sample_weight, index)
         self._remember_classes(index, data.labels)
         kernel = self._kernel()
-        with blas_for_rows(data.n_rows):
-            self.sigma_ = (
-                self._median(data, kernel) if isinstance(self.sigma, str) else float(self.sigma)
-            )
-            chosen = self._choose_task_centers(data, kernel, self.sigma_)
-            design = MultiDesign(self._set_up(data, kernel, index, chosen))
-            theta, effort = design.solve(
-                self.sigma_, sharing, np.array([float(self.reg)]), np.ones(1), stopping
-            )
+        self.sigma_ = (
+            self._median(data, kernel) if isinstance(self.sigma, str) else float(self.sigma)
+        )
+        chosen = self._choose_task_centers(data, kernel, self.sigma_)
+        design = MultiDesign(self._set_up(data, kernel, index, chosen))
+        theta, effort = design.solve(
+            self.sigma_, sharing, np.array([float(self.reg)]), np.ones(1), stopping
+        )
         self._keep_effort(effort)
         shared = self._shared_part(theta, sharing)
         self._keep_tasks(np.array([self.sigma_]), theta[None], shared[None], {})

@@ -22,7 +22,7 @@ from kinlearn.selection.search import GridSearch, Point
 from kinlearn.selection.sharing_report import sharing_report
 from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE, LogisticSolution
 from kinlearn.solvers.logistic_path import Stopping
-from kinlearn.threads import blas_for_rows
+from kinlearn.threads import on_own_threads
 
 
 class MultiTaskKernelLogisticRegressionCV(TunedLogistic, TaskLogistic, TaskGridTuned):
@@ -148,6 +148,7 @@ cv_rows_, n_features_in_, feature_names_in_
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @on_own_threads
     def fit(
         self, X: Any, y: Any, task: Any = None, sample_weight: Any = None, groups: Any = None
     ) -> MultiTaskKernelLogisticRegressionCV:
@@ -188,39 +189,38 @@ cv_rows_, n_features_in_, feature_names_in_
         validation = data.validation(cv, groups, task=index, seed=self._seed())
         splits = validation.splits
         n_folds = splits.n_rows_held_out if splits.leave_one_out else len(splits.blocks)
-        with blas_for_rows(data.n_rows):
-            n_fits = sigmas.size * sharings.size * n_folds
-            chosen = self._choose_task_centers(data, kernel, median)
-            design = MultiDesign(self._set_up(data, kernel, index, chosen, n_fits))
-            rows = self._log_odds_rows(data, validation)
-            task_of = index[data.units.first][validation.unit]
-            grid = LogisticGrid(design, splits, stopping, self.n_jobs)
-            search = GridSearch(
-                axes={
-                    "sigma": sigmas,
-                    "sharing": sharings,
-                    "reg": self._reg_grid(kernel, data, median),
-                },
-                growing={
-                    "sigma": self.sigmas is None and kernel.has_width,
-                    "reg": self.regs is None,
-                },
-                evaluate=grid.evaluate,
-                rows=replace(rows, task=task_of, average=self.average),
-                scoring=scoring,
-                vote="sigma",
-            )
-            search.run()
-            self._keep_search(search, scoring)
-            self.sharing_ = search.points[search.best]["sharing"]
-            self._keep_norms(grid.norms_of(search.points))
-            weights = self._keep_log_odds(search)
-            names = [] if self.tasks_ is None else self.tasks_.tolist()
-            self.sharing_report_ = sharing_report(search, self.combine, weights, names)
-            if self.store_cv_scores:
-                self.cv_scores_ = search.scores
-                self.cv_rows_ = data.units.first[validation.unit]
-            self._refit(design, search.points, weights, stopping)
+        n_fits = sigmas.size * sharings.size * n_folds
+        chosen = self._choose_task_centers(data, kernel, median)
+        design = MultiDesign(self._set_up(data, kernel, index, chosen, n_fits))
+        rows = self._log_odds_rows(data, validation)
+        task_of = index[data.units.first][validation.unit]
+        grid = LogisticGrid(design, splits, stopping)
+        search = GridSearch(
+            axes={
+                "sigma": sigmas,
+                "sharing": sharings,
+                "reg": self._reg_grid(kernel, data, median),
+            },
+            growing={
+                "sigma": self.sigmas is None and kernel.has_width,
+                "reg": self.regs is None,
+            },
+            evaluate=grid.evaluate,
+            rows=replace(rows, task=task_of, average=self.average),
+            scoring=scoring,
+            vote="sigma",
+        )
+        search.run()
+        self._keep_search(search, scoring)
+        self.sharing_ = search.points[search.best]["sharing"]
+        self._keep_norms(grid.norms_of(search.points))
+        weights = self._keep_log_odds(search)
+        names = [] if self.tasks_ is None else self.tasks_.tolist()
+        self.sharing_report_ = sharing_report(search, self.combine, weights, names)
+        if self.store_cv_scores:
+            self.cv_scores_ = search.scores
+            self.cv_rows_ = data.units.first[validation.unit]
+        self._refit(design, search.points, weights, stopping)
         return self
 
     def _refit(

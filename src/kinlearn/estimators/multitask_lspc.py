@@ -17,6 +17,7 @@ from kinlearn.estimators._task_stream import TaskStream
 from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.estimators.lspc import LSPC, warn_single_row
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
+from kinlearn.threads import on_own_threads, threaded_blas
 
 ONE_TASK_PARAMETERS = (
     "kernel",
@@ -197,6 +198,7 @@ held_out_scores_, held_out_links_, n_features_in_, feature_names_in_
         sharing = gamma / (lambda_ + gamma)
         return cls(sharing=float(sharing), reg=float(lambda_ * sharing), **params)
 
+    @on_own_threads
     def fit(
         self, X: Any, y: Any, task: Any = None, sample_weight: Any = None, groups: Any = None
     ) -> MultiTaskLSPC:
@@ -249,9 +251,11 @@ held_out_scores_, held_out_links_, n_features_in_, feature_names_in_
             warn_single_row()
         elif self.posterior == "calibrated":
             validation = data.validation("loo", groups, task=index, seed=self._seed())
-            scores = design.held_out_once(self.sigma_, sharing, reg, validation.splits)
+            with threaded_blas(data.n_rows):
+                scores = design.held_out_once(self.sigma_, sharing, reg, validation.splits)
             self._calibrate(data, self._held_out_rows(data, validation), scores)
-        duals = design.solve(self.sigma_, sharing, reg)
+        with threaded_blas(data.n_rows):
+            duals = design.solve(self.sigma_, sharing, reg)
         coef, shared = design.parameters(self.sigma_, sharing, duals)
         self._keep_point(self.sigma_, coef[None], shared[None], data.weights.sum())
         return self

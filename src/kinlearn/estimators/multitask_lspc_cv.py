@@ -21,6 +21,7 @@ from kinlearn.selection import combine as combining
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.search import GridSearch
 from kinlearn.selection.sharing_report import sharing_report
+from kinlearn.threads import on_own_threads
 
 # Leave-one-out scores of this many rows settle a grid, where each point is solved from sums.
 GRID_ROWS = 5000
@@ -66,7 +67,8 @@ class MultiTaskLSPCCV(TaskGridTuned, AddsTasks, LSPCCV):
 coef0, memory_mb
         As in :class:`LSPC`.
     n_jobs : int, optional
-        Degrees of sharing decomposed at one time.
+        Threads, each with a degree of sharing of its own or a block of rows; as many as there are
+        cores when left out, and 1 for none beside the caller's. The number changes no result.
     random_state
         As in :class:`LSPC`.
 
@@ -168,6 +170,7 @@ feature_names_in_
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @on_own_threads
     def fit(  # type: ignore[override]
         self, X: Any, y: Any, task: Any = None, sample_weight: Any = None, groups: Any = None
     ) -> MultiTaskLSPCCV:
@@ -216,7 +219,7 @@ feature_names_in_
         else:
             n_decompositions = sigmas.size * sharings.size
             design = self._set_up(data, kernel, index, chosen, n_decompositions)
-            grid = TaskGrid(design, validation.splits, self.n_jobs)
+            grid = TaskGrid(design, validation.splits)
         rows = self._held_out_rows(data, validation)
         rows = replace(rows, task=index[data.units.first][validation.unit], average=self.average)
         search = GridSearch(

@@ -10,6 +10,7 @@ from kinlearn.estimators._discriminant import check_choice, check_shrinkage
 from kinlearn.estimators._single_task import SingleTaskDiscriminant
 from kinlearn.solvers.ratio_trace import fisherface, ratio_trace
 from kinlearn.solvers.scatter import shrinkage_ridge
+from kinlearn.threads import on_own_threads
 
 
 class RatioTraceLDA(SingleTaskDiscriminant):
@@ -74,6 +75,7 @@ class RatioTraceLDA(SingleTaskDiscriminant):
         self.shrinkage = shrinkage
         self.scaling = scaling
 
+    @on_own_threads
     def fit(self, X: Any, y: Any) -> Self:
         """Find the directions.
 

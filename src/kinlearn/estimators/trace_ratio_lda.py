@@ -12,6 +12,7 @@ from kinlearn.estimators._discriminant import check_count, check_positive, check
 from kinlearn.estimators._single_task import SingleTaskDiscriminant
 from kinlearn.solvers.scatter import shrinkage_ridge
 from kinlearn.solvers.trace_ratio import trace_ratio
+from kinlearn.threads import on_own_threads
 
 
 class TraceRatioLDA(SingleTaskDiscriminant):
@@ -79,6 +80,7 @@ class TraceRatioLDA(SingleTaskDiscriminant):
         self.tol = tol
         self.max_iter = max_iter
 
+    @on_own_threads
     def fit(self, X: Any, y: Any) -> Self:
         """Find the directions.
 
@@ -111,7 +113,7 @@ class TraceRatioLDA(SingleTaskDiscriminant):
                 f"TraceRatioLDA stopped after max_iter={self.max_iter} iterations while the ratio "
                 "still grew; raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         self.components_ = np.ascontiguousarray((reduced.basis @ found.projections[0]).T)
         self.objective_ = float(found.objective)

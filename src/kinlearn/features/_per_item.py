@@ -13,6 +13,8 @@ from joblib import Memory, Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from kinlearn.threads import own_threads
+
 Floats = NDArray[np.float64]
 
 
@@ -80,10 +82,11 @@ class PerItemTransformer(TransformerMixin, BaseEstimator):
                 memory = Memory(memory, verbose=0)
             function = memory.cache(function, ignore=["name"])
         items = _items(X)
-        outcomes = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-            delayed(_attempt)(function, item, stamp(item), name_of(item, i), settings)
-            for i, item in enumerate(items)
-        )
+        with own_threads():
+            outcomes = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
+                delayed(_attempt)(function, item, stamp(item), name_of(item, i), settings)
+                for i, item in enumerate(items)
+            )
         self.skipped_: list[tuple[int, str]] = []
         found: list[Floats] = []
         for i, (vectors, problem) in enumerate(outcomes):

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.features._per_item import check_vectors
+from kinlearn.threads import on_own_threads
 
 Floats = NDArray[np.float64]
 
@@ -65,6 +66,7 @@ class CodebookHistogram(TransformerMixin, BaseEstimator):
         self.normalize = normalize
         self.random_state = random_state
 
+    @on_own_threads
     def fit(self, X: Any, y: Any = None) -> CodebookHistogram:
         """Find the words.
 
@@ -94,7 +96,7 @@ class CodebookHistogram(TransformerMixin, BaseEstimator):
                 f"There are only {distinct} distinct vectors, so the codebook has that many words "
                 f"instead of {self.n_words}.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         means = MiniBatchKMeans(
             n_words,
@@ -112,6 +114,7 @@ class CodebookHistogram(TransformerMixin, BaseEstimator):
         self._means = means
         return self
 
+    @on_own_threads
     def transform(self, X: Any) -> Floats:
         """Return the histograms, one row an item; zeros for an item without vectors.
 

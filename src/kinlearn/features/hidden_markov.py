@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.features._per_item import check_vectors, require
+from kinlearn.threads import on_own_threads
 
 Floats = NDArray[np.float64]
 
@@ -118,6 +119,7 @@ class HiddenMarkovKernel(TransformerMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    @on_own_threads
     def fit(self, X: Any, y: Any = None) -> HiddenMarkovKernel:
         """Fit a model to every sequence and compare them all.
 
@@ -161,6 +163,7 @@ class HiddenMarkovKernel(TransformerMixin, BaseEstimator):
         self._kept = vectors[:, values > 0]
         return self
 
+    @on_own_threads
     def transform(self, X: Any) -> Floats:
         """Kernel of sequences and the training sequences, shape (len(X), n).
 
@@ -180,6 +183,7 @@ class HiddenMarkovKernel(TransformerMixin, BaseEstimator):
         K = np.exp(-self.divergence(X) / (2.0 * self.sigma_**2))
         return K @ self._kept @ self._kept.T if self.psd else K
 
+    @on_own_threads
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Floats:
         """Fit, and return the training matrix without comparing everything twice.
 

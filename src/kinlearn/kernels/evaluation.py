@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import scipy.sparse as sp
 
 from kinlearn.kernels.library import Kernel
 from kinlearn.kernels.measures import Rows
-from kinlearn.threads import blas_threads, single_threaded_blas
+from kinlearn.threads import run_in_threads
 
 # A block that stays in the processor's cache is exponentiated and multiplied faster than a large
 # one: this many bytes a block measured best, whatever larger memory is allowed.
@@ -73,17 +72,13 @@ class KernelMap:
             yield rows, self._feature_block(X[rows], sigma)
 
     def _feature_block(self, X: Rows, sigma: float) -> np.ndarray:
-        n_threads = blas_threads()
         parts = row_blocks(X.shape[0], 8 * self.n_centers, CACHE_BLOCK_BYTES)
-        if n_threads == 1 or len(parts) == 1:
-            values = self.measure.block(X)
-            return self.kernel.profile(values, sigma, values)
         features = np.empty((X.shape[0], self.n_centers))
 
         def work(rows: slice) -> None:
             self.kernel.profile(self.measure.block(X[rows]), sigma, features[rows])
 
-        run_blocks(work, parts, n_threads)
+        run_in_threads(work, parts)
         return features
 
     def scores(
@@ -94,14 +89,14 @@ class KernelMap:
     ) -> np.ndarray:
         """Return ``Σ_s k_s(X, centres) coefs[s]``, one measure and one profile a width.
 
-        Blocks run side by side on as many threads as BLAS may use, each with single-threaded BLAS:
-        most of the time goes into the exponential, which NumPy runs on one core.
+        Blocks run side by side: most of the time goes into the exponential, which NumPy runs on one
+        core.
         """
         n_rows = X.shape[0]
         out = np.empty((n_rows, coefs[0].shape[1]))
-        n_threads = blas_threads()
         buffers = 2 if len(sigmas) > 1 else 1
-        budget = min(self.memory_mb * 2**20 / (buffers * n_threads), CACHE_BLOCK_BYTES)
+        allowed = self.memory_mb * 2**20 / buffers
+        budget = min(allowed, CACHE_BLOCK_BYTES)
         blocks = row_blocks(n_rows, 8 * self.n_centers, int(budget))
         if sp.issparse(X) and not sp.isspmatrix_csr(X):
             X = X.tocsr()
@@ -119,17 +114,5 @@ class KernelMap:
             for sigma, coef in zip(sigmas, coefs, strict=True):
                 total += self.kernel.profile(values, float(sigma), buffer) @ coef
 
-        run_blocks(work, blocks, n_threads)
+        run_in_threads(work, blocks, at_most=int(allowed // budget))
         return out
-
-
-def run_blocks(work: Callable[[slice], None], blocks: list[slice], n_threads: int) -> None:
-    """Run `work` over all blocks, on threads when there is more than one of each."""
-    if n_threads == 1 or len(blocks) == 1:
-        for block in blocks:
-            work(block)
-        return
-    with single_threaded_blas(), ThreadPoolExecutor(n_threads) as pool:
-        # consuming the results raises what a thread raised
-        for _ in pool.map(work, blocks):
-            pass

@@ -31,6 +31,7 @@ from kinlearn.tables.sample import Sample
 from kinlearn.tables.schema import TableSchema
 from kinlearn.tables.targets import read_label_cells
 from kinlearn.tables.training import Trained
+from kinlearn.threads import own_threads
 
 # Rows answered for a report at one time, and learning labels apart costs a fit: not beyond.
 _CHUNK = 5000
@@ -39,6 +40,7 @@ _MAX_ROWS_APART = 3000
 Progress = Callable[[str], None]
 
 
+@own_threads()
 def of_training(
     trained: Trained, facts: dict[str, Any], progress: Progress = lambda _: None
 ) -> Findings:
@@ -61,6 +63,7 @@ def of_training(
     )
 
 
+@own_threads()
 def of_new_rows(
     model: Any,
     facts: dict[str, Any],

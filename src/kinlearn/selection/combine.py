@@ -32,14 +32,18 @@ def stack_weights(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) 
     """
     flat = scores.reshape(scores.shape[0], -1)
     root = np.sqrt(np.repeat(weights / weights.sum(), targets.shape[1]))
-    gram, moment = _gram(flat, targets.ravel(), root)
+    return stacked_weights(*weighted_gram(flat, targets.ravel(), root))
+
+
+def stacked_weights(gram: np.ndarray, moment: np.ndarray) -> np.ndarray:
+    """The weights of :func:`stack_weights` from the points' Gram matrix and their moments."""
     # NNLS wants a design matrix: any root of the Gram matrix will do
     values, vectors = eigh(gram)
     kept = values > values[-1] * 1e-14
     root_values = np.sqrt(values[kept])
     design = root_values[:, None] * vectors[:, kept].T
     right = (vectors[:, kept].T @ moment) / root_values
-    solution, _ = nnls(design, right, maxiter=30 * flat.shape[0])
+    solution, _ = nnls(design, right, maxiter=30 * moment.size)
     total = solution.sum()
     if total <= 0.0:
         return np.zeros_like(solution)
@@ -48,14 +52,22 @@ def stack_weights(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) 
     return solution / solution.sum()
 
 
-def _gram(
+def weighted_gram(
     flat: np.ndarray, target: np.ndarray, root: np.ndarray, columns: int = 1 << 14
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted Gram matrix and moments in double precision, a block of columns at a time."""
+    """Gram matrix and moments in double precision, a block of columns of any weight at a time.
+
+    Parameters
+    ----------
+    flat : ndarray of shape (P, columns)
+        Scores of the points.
+    target, root : ndarrays of shape (columns,)
+        Targets, and the roots of the columns' weights.
+    """
     gram = np.zeros((flat.shape[0],) * 2)
     moment = np.zeros(flat.shape[0])
     for start in range(0, flat.shape[1], columns):
-        part = slice(start, start + columns)
+        part = start + np.flatnonzero(root[start : start + columns])
         block = flat[:, part] * root[part]
         gram += block @ block.T
         moment += block @ (target[part] * root[part])

@@ -128,7 +128,7 @@ def make_validation(
         Of the draw of folds.
     """
     masses = units.mass if factors is None else units.mass * factors
-    reported = _report_folds(rows, units, strata, groups, seed)
+    reported = report_folds(rows, units, strata, groups, seed)
     if isinstance(cv, str):
         if cv != "loo":
             raise ValueError(f'cv={cv!r} is not known: use "loo", a number of folds or a splitter.')
@@ -193,8 +193,10 @@ def _of_folds(
         tested &= gone
         if not tested.any() or gone.sum() == positive.sum():
             continue
-        removed = np.unique(rows.member[gone])
-        leaving = _leaving(gone, removed, rows, units, masses)
+        share = np.bincount(units.of[gone], weights=units.passed[gone], minlength=units.size)
+        share = share / units.counts
+        share[np.bincount(units.of[positive & ~gone], minlength=units.size) == 0] = 1.0
+        removed, leaving = leaving_of_units(share, units, masses)
         unit, at = np.unique(units.of[tested], return_inverse=True)
         blocks.append(Block(removed, np.searchsorted(removed, units.row[unit]), leaving))
         entry_units.append(unit)
@@ -217,7 +219,7 @@ def _of_folds(
     )
 
 
-def _report_folds(
+def report_folds(
     rows: DistinctRows,
     units: Units,
     strata: np.ndarray,
@@ -237,28 +239,23 @@ def _report_folds(
     return fold
 
 
-def _leaving(
-    gone: np.ndarray,
-    removed: np.ndarray,
-    rows: DistinctRows,
-    units: Units,
-    masses: np.ndarray,
-) -> Leaving | None:
-    """What leaves of the rows removed; None where all of all of them does."""
-    stays = (units.of >= 0) & ~gone
-    if not np.isin(removed, rows.member[stays]).any():
-        return None
-    share_of_unit = np.bincount(units.of[gone], weights=units.passed[gone], minlength=units.size)
-    share_of_unit = share_of_unit / units.counts
+def leaving_of_units(
+    share_of_unit: np.ndarray, units: Units, masses: np.ndarray
+) -> tuple[np.ndarray, Leaving | None]:
+    """Return the rows of which something leaves, and what; None where all of all of them does."""
     used = np.flatnonzero(share_of_unit)
+    removed = np.unique(units.row[used])
+    stays = np.isin(removed, units.row[share_of_unit < 1.0])
+    if not stays.any():
+        return removed, None
     at = np.searchsorted(removed, units.row[used])
     leaves = sp.csr_matrix(
         (share_of_unit[used] * masses[used], (at, used)), shape=(removed.size, units.size)
     )
     total = np.asarray(leaves.sum(axis=1)).ravel()
     share = total / np.bincount(units.row, weights=masses)[removed]
-    share[~np.isin(removed, rows.member[stays])] = 1.0
-    return Leaving(share, sp.csr_matrix(sp.diags(1.0 / total) @ leaves))
+    share[~stays] = 1.0
+    return removed, Leaving(share, sp.csr_matrix(sp.diags(1.0 / total) @ leaves))
 
 
 def _one_group_out(groups: np.ndarray, unit: np.ndarray) -> list[Fold]:

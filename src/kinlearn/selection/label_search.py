@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kinlearn.selection.combine import stack_weights, within_se_weights
+from kinlearn.selection.combine import stacked_weights, weighted_gram, within_se_weights
 from kinlearn.selection.label_scoring import (
     HeldOutLabels,
     row_scores,
@@ -32,6 +32,7 @@ class LabelGridSearch(GridSearch):
 
     rows: HeldOutLabels  # type: ignore[assignment]
     judged = True  # whether the scores of the points are those under `rows`
+    summed: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None  # weights, and sums by them
 
     def __init__(
         self,
@@ -55,18 +56,20 @@ class LabelGridSearch(GridSearch):
         other.rows, other.judged = rows, False
         return other
 
+    def with_scores(self, scores: np.ndarray, rows: HeldOutLabels) -> Self:
+        """Return the same search over scores of the same points for other rows."""
+        other = copy.copy(self)
+        other.scores, other.summed = scores, None
+        return other.on(rows)
+
     def mix(self, rule: str, chosen: np.ndarray | None = None) -> np.ndarray:
         """Return the weights of the points under a rule, of the `chosen` ones only if given."""
         candidates = np.arange(len(self.scores))
         candidates = candidates if chosen is None else candidates[chosen]
-        scores = self.scores if chosen is None else self.scores[candidates]
         rows, weights = self.rows, np.zeros(len(self.scores))
         if rule == "stack":
-            found = stack_weights(
-                scores.reshape(len(candidates), -1, 1),
-                rows.fit_targets.reshape(-1, 1),
-                rows.fit_weights.ravel(),
-            )
+            gram, moment = self._sums()
+            found = stacked_weights(gram[np.ix_(candidates, candidates)], moment[candidates])
             if found.any():
                 weights[candidates] = found
                 return weights
@@ -80,10 +83,27 @@ class LabelGridSearch(GridSearch):
         if self.by_row is not None:
             by_row, shares = self.by_row[candidates], self._row_weights()
         else:
-            by_row = np.stack([row_scores(q, rows, "squared_error") for q in scores])
+            by_row = np.stack(
+                [row_scores(self.scores[p], rows, "squared_error") for p in candidates]
+            )
             shares = row_weights(rows, "squared_error")
         weights[candidates] = within_se_weights(by_row, shares, best)
         return weights
+
+    def _sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """Gram matrix of the points' scores and their moments, by the weights of least squares.
+
+        Where some rows have less weight than in sums made before, only these are gone through.
+        """
+        flat = self.scores.reshape(len(self.scores), -1)
+        target, weights = self.rows.fit_targets.ravel(), self.rows.fit_weights.ravel()
+        if self.summed is not None:
+            before, gram, moment = self.summed
+            if before.size == weights.size and (before >= weights).all():
+                less, lesser = weighted_gram(flat, target, np.sqrt(before - weights))
+                return gram - less, moment - lesser
+        self.summed = (weights, *weighted_gram(flat, target, np.sqrt(weights)))
+        return self.summed[1:]
 
     def _refined(self, weights: np.ndarray) -> np.ndarray:
         """Weigh the points stacking kept anew, by the log-loss over all observed pairs."""

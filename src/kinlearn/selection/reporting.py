@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from kinlearn.selection.folds import Validation
+from kinlearn.threads import run_in_threads
 
 Learnt = TypeVar("Learnt")
 
@@ -121,10 +122,12 @@ def reported_scores(
         The link of each row's scores; NaN likewise.
     """
     n_passed, entry = rows.validation.entry.size, rows.validation.entry
-    parts = [
-        (own, learn(others) if learn_without is None else learn_without(own))
-        for own, others in rows_of_others(rows)
-    ]
+
+    def learn_one(fold: tuple[np.ndarray, HeldRows]) -> tuple[np.ndarray, Learnt]:
+        own, others = fold
+        return own, learn(others) if learn_without is None else learn_without(own)
+
+    parts = run_in_threads(learn_one, rows_of_others(rows))
     some = parts[0][1] if parts else learn(rows)
     scores = np.full((n_passed, score(some).shape[1]), np.nan)
     links = np.full((n_passed, numbers(some).size), np.nan)

@@ -90,7 +90,7 @@ class GridSearch:
         self.seconds = time.perf_counter() - start
         for name in self.axes:
             if self.growing.get(name) is False and (side := self._edge(name)) != 0:
-                warnings.warn(edge_advice(name, self.axes[name], side), UserWarning, stacklevel=4)
+                warnings.warn(edge_advice(name, self.axes[name], side), UserWarning, stacklevel=5)
 
     def _edge(self, name: str) -> int:
         """Return -1 or 1 when the optimum sits on the lower or upper edge of an axis, else 0.

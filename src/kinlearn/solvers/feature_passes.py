@@ -7,7 +7,6 @@ features, which are the cost, are made once for all of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeAlias
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from kinlearn.kernels.evaluation import row_blocks
 from kinlearn.solvers.copies import remaining
 from kinlearn.solvers.splits import Splits
-from kinlearn.threads import blas_threads, single_threaded_blas
+from kinlearn.threads import room, run_in_threads
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -122,7 +121,7 @@ class FeaturePasses:
         self.make, self.n_rows, self.n_centers, self.dtype = make, n_rows, n_centers, dtype
         itemsize = np.dtype(dtype).itemsize
         allowed = memory_mb * 2**20
-        self.n_threads = blas_threads()
+        self.n_threads = room()
         # a block in work takes about three times its size while it is being made
         size = min(BLOCK_BYTES, allowed / (6 * self.n_threads))
         self.blocks = row_blocks(n_rows, itemsize * n_centers, int(size))
@@ -149,13 +148,7 @@ class FeaturePasses:
             for i in range(thread, len(self.blocks), self.n_threads):
                 work(thread, self.blocks[i], self._block(i))
 
-        if self.n_threads == 1:
-            share(0)
-            return
-        with single_threaded_blas(), ThreadPoolExecutor(self.n_threads) as pool:
-            # consuming the results raises what a thread raised
-            for _ in pool.map(share, range(self.n_threads)):
-                pass
+        run_in_threads(share, range(self.n_threads))
 
     def right_hand_side(self, data: FoldedTargets, nearest: bool) -> tuple[Array, Array]:
         """Return ``PhiᵀDZ`` of every problem and, if asked for, the weight nearest each centre."""

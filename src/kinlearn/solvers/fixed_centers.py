@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import blas, eigh
+from scipy.linalg import eigh
 
 from kinlearn.solvers.copies import remaining, without_one_copy
+from kinlearn.solvers.gram import gram
 from kinlearn.solvers.splits import Block, Splits
 
 
@@ -29,8 +30,8 @@ def normal_equations(
     weights: np.ndarray | None,
     rows: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower triangle of ``H = Phiᵀ D Phi`` and ``h = Phiᵀ D Z``, in one pass."""
-    H = np.zeros((source.n_centers,) * 2, order="F")
+    """Return ``H = Phiᵀ D Phi`` and ``h = Phiᵀ D Z``, in one pass."""
+    H = np.zeros((source.n_centers,) * 2)
     h = np.zeros((source.n_centers, Z.shape[1]))
     for positions, Phi in source.blocks(rows):
         if weights is None:
@@ -39,7 +40,7 @@ def normal_equations(
             root = np.sqrt(weights[positions])[:, None]
             Phi = root * Phi
             h += Phi.T @ (root * Z[positions])
-        H = blas.dsyrk(1.0, Phi.T, beta=1.0, c=H, lower=1, overwrite_c=1)
+        H += gram(Phi)
     return H, h
 
 

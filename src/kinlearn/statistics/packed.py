@@ -7,20 +7,13 @@ matrices are sums and differences of the arrays.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from kinlearn.threads import blas_threads, single_threaded_blas
+from kinlearn.solvers.gram import LEAST_ROWS, PRODUCT_BYTES, gram
 
 Array = NDArray[np.float64]
-
-# Full matrices of products, one a thread, may take this much while they are made.
-PRODUCT_BYTES = 128 << 20
-# Packing a product takes longer than adding fewer rows to the packed form as it is.
-LEAST_ROWS = 256
 
 
 def packed_zeros(size: int) -> Array:
@@ -42,32 +35,15 @@ def add_gram(packed: Array, rows: Array, sign: float = 1.0) -> Array:
     n_rows, size = rows.shape
     if n_rows == 0:
         return packed
-    n_threads = blas_threads()
-    if n_rows >= LEAST_ROWS and 8 * size**2 * n_threads <= PRODUCT_BYTES:
-        product, _ = lapack.dtrttf(_gram(rows, n_threads).T)
+    # packing a product takes longer than adding fewer rows to the packed form as it is
+    if n_rows >= LEAST_ROWS and 8 * size**2 <= PRODUCT_BYTES:
+        product, _ = lapack.dtrttf(gram(rows).T)
         packed += sign * product
         return packed
     found: Array = lapack.dsfrk(
         size, n_rows, sign, np.ascontiguousarray(rows).T, 1.0, packed, overwrite_c=1
     )
     return found
-
-
-def _gram(rows: Array, n_threads: int) -> Array:
-    """``rowsᵀ rows``, the rows dealt out to threads.
-
-    NumPy multiplies without holding the interpreter's lock, so that threads of ours with a BLAS of
-    one thread each share the cores fully; threads of a BLAS lose most of the gain by waiting for
-    each other where something else runs, too.
-    """
-    if n_threads == 1:
-        return np.asarray(rows.T @ rows)
-    with single_threaded_blas(), ThreadPoolExecutor(n_threads) as pool:
-        products = pool.map(lambda part: part.T @ part, np.array_split(rows, n_threads))
-        total: Array = next(products)
-        for product in products:
-            total += product
-    return total
 
 
 def upper_triangle(packed: Array, size: int) -> Array:
