@@ -150,8 +150,8 @@ def why_undefined(scoring: Any, scores: np.ndarray) -> str:
     Examples
     --------
     >>> import numpy as np
-    >>> why_undefined("roc_auc", np.zeros((1, 2, 2)))  # doctest: +ELLIPSIS
-    "scoring='roc_auc' is not defined on any held-out part, for it needs two classes...
+    >>> print(why_undefined("roc_auc", np.zeros((1, 2, 2))))  # doctest: +ELLIPSIS
+    scoring='roc_auc' is not defined on any held-out part, for it needs two classes...
     """
     if not any(np.isfinite(point).all() for point in scores):
         return (
