@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import Context, ContextVar, copy_context
 from functools import lru_cache, wraps
-from threading import Lock
+from threading import RLock
 from typing import Any, TypeVar
 
 from joblib import effective_n_jobs
@@ -36,6 +36,8 @@ MEMORY_SHARE = 0.25
 # Arrays of side × side doubles that a decomposition needs at its peak: the matrix, its
 # eigenvectors, LAPACK's workspace (two), and the squares that held-out scores are made of.
 ARRAYS_AT_WORK = 6
+# Seconds that somebody waits for numbers that take microseconds to change.
+MOMENT = 0.2
 
 
 @lru_cache(maxsize=1)
@@ -47,6 +49,24 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
+class _Guard:
+    """A lock that an interrupt at the wrong moment cannot hold for ever.
+
+    What it guards are sums of a few numbers, made in microseconds: who waits longer than a moment
+    waits for somebody who was interrupted before the lock was given back, and goes on.
+    """
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire(timeout=MOMENT)
+
+    def __exit__(self, *error: object) -> None:
+        with suppress(RuntimeError):  # gone on without it
+            self._lock.release()
+
+
 class _Limits:
     """The limits in force, of all threads: BLAS has one setting for the whole process.
 
@@ -56,7 +76,7 @@ class _Limits:
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = _Guard()
         self._active: list[int] = []
         self._found: list[tuple[Any, int]] = []
 
@@ -70,7 +90,8 @@ class _Limits:
 
     def remove(self, n_threads: int) -> None:
         with self._lock:
-            self._active.remove(n_threads)
+            if n_threads in self._active:  # an interrupt may have come before it was added
+                self._active.remove(n_threads)
             self._apply()
 
     def lift(self, n_threads: int) -> bool:
@@ -112,7 +133,7 @@ class _Busy:
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = _Guard()
         self._count = 0
 
     def take(self, at_most: int) -> int:

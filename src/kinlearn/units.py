@@ -2,22 +2,28 @@
 
 Identical rows are merged before a fit, but they were seen separately, often with different labels,
 and a new row may coincide with them. Holding all of them out at once would ask for the
-probabilities of a row never seen. Weights are multiplicities up to a common unit: what one copy
-weighs follows from the weights themselves, so that their scale does not matter.
+probabilities of a row never seen. Whole weights are numbers of copies up to their common divisor;
+other weights say nothing of copies, and every row as passed is one.
+
+Equal rows in continuous columns that agree in their labels are one thing seen more than once (a
+bootstrap sample, a record entered twice, a weight): a copy would be predicted by the others, and
+all of them leave together.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 
+from kinlearn.kernels.measures import Rows
 from kinlearn.rows import DistinctRows
 
-# Weights that are no integers have a common unit if they are multiples of it up to this share of
-# the largest one, and if the unit is no smaller than the second share.
-MULTIPLE_TOLERANCE = 1e-9
-LEAST_UNIT = 1e-6
+# Where rows are fewer than this share of what was passed, each is met again and again.
+FEW_DISTINCT = 0.2
+# Up to this share of repeated rows may have different labels where copies are one thing.
+FEW_CONFLICTS = 0.05
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,8 @@ class Units:
         Number of copies of all units.
     passed : ndarray of shape (n_passed,)
         Number of copies that each passed row is, by its weight; they add up to `count`.
+    together : bool
+        Whether all copies of a row are one thing and leave together.
     """
 
     row: np.ndarray
@@ -49,6 +57,7 @@ class Units:
     one: np.ndarray
     count: float
     passed: np.ndarray
+    together: bool = False
 
     @property
     def size(self) -> int:
@@ -57,8 +66,21 @@ class Units:
     @property
     def whole(self) -> np.ndarray:
         """Whether one copy of a unit is all there is of its row, shape (U,)."""
+        if self.together:
+            return np.ones(self.size, dtype=bool)
         alone = np.bincount(self.row)[self.row] == 1
         return alone & (self.mass < 1.5 * self.one)
+
+    def as_one_thing(self) -> Units:
+        """The same where all copies of a row leave together."""
+        totals = np.bincount(self.row, weights=self.mass)
+        return replace(
+            self,
+            one=totals[self.row],
+            count=float(totals.size),
+            passed=self.passed * (totals.size / self.count),
+            together=True,
+        )
 
     @property
     def repeated(self) -> float:
@@ -75,6 +97,7 @@ def find_units(
     rows: DistinctRows,
     kinds: np.ndarray,
     weights: np.ndarray | None = None,
+    X: Rows | None = None,
     counted: bool = True,
 ) -> Units:
     """Group the copies of each distinct row by their kind, and find what one of them weighs.
@@ -87,9 +110,11 @@ def find_units(
         What copies of a row may differ in: the class, or the number of a set of labels.
     weights : ndarray of shape (n_passed,), optional
         Sample weights.
+    X : array or CSR matrix of shape (n_distinct, d), optional
+        The distinct rows themselves, where equal ones may be one thing seen more than once.
     counted : bool, default=True
-        Whether weights with a common unit are numbers of copies. If not, or if there is no common
-        unit, every passed row is one copy, of its own weight.
+        Whether whole weights are numbers of copies. If not, or if weights are no whole numbers,
+        every passed row is one copy, of its own weight.
 
     Examples
     --------
@@ -115,32 +140,52 @@ def find_units(
         one, count = np.full(mass.size, unit), float(mass.sum() / unit)
     passed = np.zeros(of.size)
     passed[kept] = each * (count / mass.sum())
-    return Units(rows.member[kept][first], kept[first], of, mass, one, count, passed)
+    units = Units(rows.member[kept][first], kept[first], of, mass, one, count, passed)
+    if X is not None and are_one_thing(X, units):
+        return units.as_one_thing()
+    return units
+
+
+def are_one_thing(X: Rows, units: Units) -> bool:
+    """Whether equal rows are one thing seen more than once, rather than cases that look alike.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_distinct, d)
+        Distinct rows.
+    units : Units
+        The copies they stand for.
+    """
+    kinds = np.bincount(units.row)
+    passed = np.bincount(units.row[units.of[units.of >= 0]])
+    several = (passed > 1) | (np.bincount(units.row, units.mass / units.one) > 1.5)
+    return bool(
+        several.any()
+        and kinds.size >= FEW_DISTINCT * passed.sum()
+        and (kinds > 1).sum() <= FEW_CONFLICTS * several.sum()
+        and is_continuous(X)
+    )
+
+
+def is_continuous(X: Rows) -> bool:
+    """Whether a column tells nearly all distinct rows apart by numbers that are not whole."""
+    if sp.issparse(X):
+        return False
+    fractional = np.flatnonzero((np.floor(X) != X).mean(axis=0) > 0.5)
+    return any(np.unique(X[:, j]).size > 0.9 * len(X) for j in fractional)
 
 
 def common_unit(values: np.ndarray) -> float | None:
-    """Return the largest number of which all `values` are multiples, None if there is none.
+    """Return the greatest common divisor of whole numbers; None if some are not whole.
 
     Examples
     --------
     >>> import numpy as np
     >>> from kinlearn.units import common_unit
-    >>> common_unit(np.array([2.0, 4.0, 6.0])), common_unit(np.array([1.0, 2.0**0.5]))
+    >>> common_unit(np.array([2.0, 4.0, 6.0])), common_unit(np.array([1.0, 1.5]))
     (2.0, None)
     """
     distinct = np.unique(values)
-    largest = float(distinct[-1])
-    if largest < 2.0**53 and (distinct == np.floor(distinct)).all():
-        return float(np.gcd.reduce(distinct.astype(np.int64)))
-    tolerance = MULTIPLE_TOLERANCE * largest
-    unit = float(distinct[0])
-    for value in distinct[1:]:
-        a, b = float(value), unit
-        while b > tolerance:  # Euclid's algorithm, with remainders up to rounding
-            a, b = b, abs(a - b * round(a / b))
-        unit = a
-        if unit < LEAST_UNIT * largest:
-            return None
-    # the remainders' rounding is spread over all values
-    multiples = np.round(distinct / unit)
-    return float(distinct @ multiples / (multiples @ multiples))
+    if distinct[-1] >= 2.0**53 or (distinct != np.floor(distinct)).any():
+        return None
+    return float(np.gcd.reduce(distinct.astype(np.int64)))

@@ -34,8 +34,8 @@ def find_copies(X: Any, y: Any) -> tuple[float, NDArray[np.intp] | None]:
         The number that all rows with their labels occur in multiples of: 2 for a table joined to
         itself.
     same_thing : ndarray of shape (n,) or None
-        Where columns are plainly continuous, the number of each row's distinct row; None where no
-        two rows are equal, or where columns are coarse, so that equal rows are different cases.
+        Where equal rows are one thing seen more than once (:func:`kinlearn.units.are_one_thing`),
+        the number of each row's distinct row; None where equal rows are different cases.
     """
     numbers = _as_numbers(X)
     if numbers is None or numbers.shape[0] == 0:
@@ -43,33 +43,28 @@ def find_copies(X: Any, y: Any) -> tuple[float, NDArray[np.intp] | None]:
     rows = find_distinct_rows(numbers)
     if rows.n_distinct == numbers.shape[0]:
         return 1.0, None
-    units = find_units(rows, np.unique(np.asarray(y).astype(str), return_inverse=True)[1].ravel())
-    same_thing = rows.member if is_continuous(numbers[rows.first]) else None
-    return float(units.one[0]), same_thing
-
-
-def is_continuous(distinct: Rows) -> bool:
-    """Whether a column tells nearly all distinct rows apart by numbers that are not whole."""
-    if sp.issparse(distinct):
-        return False
-    fractional = (distinct != np.floor(distinct)).mean(axis=0) > 0.5
-    return any(np.unique(column).size > 0.9 * len(distinct) for column in distinct[:, fractional].T)
+    kinds = np.unique(np.asarray(y).astype(str), return_inverse=True)[1].ravel()
+    units = find_units(rows, kinds, X=numbers[rows.first])
+    if units.together:
+        return 1.0, rows.member
+    return float(units.one[0]), None
 
 
 def warn_of_copies(data: TrainingSet, groups: Any) -> None:
     """Say, once, what will be held out one at a time where that may not be what is meant."""
-    if groups is not None or data.units.whole.all():
+    if groups is not None:
         return
     copies = int((data.units.of >= 0).sum()) - data.n_rows
-    if copies and is_continuous(data.X):
+    if data.units.together and copies:
         warnings.warn(
-            f"{copies} rows are exact copies of others although their columns are continuous, as "
-            "if one thing was recorded more than once. A copy that is held out is then vouched "
-            "for by the others, and held-out figures are too good: drop copies, or pass groups= "
-            "with one group for each thing.",
+            f"{copies} rows are exact copies of others in columns that are continuous, with the "
+            "same labels: they are taken for one thing seen more than once, and held out together. "
+            "If they are different cases, pass groups=np.arange(len(y)).",
             UserWarning,
             stacklevel=3,
         )
+    if data.units.whole.all():
+        return
     weights = data.row_weights
     if weights is None or (median := float(np.median(_copies_a_row(data)))) < MANY:
         return

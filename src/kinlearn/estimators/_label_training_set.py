@@ -275,7 +275,7 @@ def make_label_training_set(
         table=table,
         rows=rows,
         kinds=kinds,
-        units=find_units(rows, kinds, row_weights),
+        units=find_units(rows, kinds, row_weights, X if rows.n_distinct == n else X[rows.first]),
         passed_weights=row_weights,
         active=active,
         label_of=label_of,

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kinlearn.rows import DistinctRows, find_distinct_rows
 from kinlearn.statistics import NormalEquations
 from kinlearn.statistics.held_out_sample import HeldOutSample
 from kinlearn.tasks import find_tasks
-from kinlearn.units import common_unit
+from kinlearn.units import Units, are_one_thing, common_unit
 
 Array = NDArray[np.float64]
 
@@ -129,6 +130,10 @@ def _rows(sums: NormalEquations, sample: HeldOutSample, factors: Array) -> Sampl
     unit = common_unit(weights)
     one = weights / sample.counts if unit is None else np.full(sample.size, unit)
     n_units = sums.n_rows if unit is None else round(total / unit)
+    distinct = find_distinct_rows(sample.X, task=sample.task)
+    if _one_thing(sample, distinct, weights, one):
+        one = weights
+        n_units = round(sums.n_rows * distinct.n_distinct / float(sample.counts.sum()))
     return SampleRows(
         features=sums.features().features(sample.X, sums.sigma),
         targets=targets,
@@ -138,3 +143,18 @@ def _rows(sums: NormalEquations, sample: HeldOutSample, factors: Array) -> Sampl
         n_units=n_units,
         repeated=float(weights[weights > 1.5 * one].sum() / weights.sum()),
     )
+
+
+def _one_thing(sample: HeldOutSample, distinct: DistinctRows, weights: Array, one: Array) -> bool:
+    """Whether equal rows of the sample are one thing seen more than once."""
+    everything = np.arange(sample.size)
+    units = Units(
+        row=distinct.member,
+        first=everything,
+        of=np.repeat(everything, np.maximum(sample.counts.astype(np.intp), 1)),
+        mass=weights,
+        one=one,
+        count=float(sample.size),
+        passed=weights,
+    )
+    return are_one_thing(sample.X[distinct.first], units)

@@ -179,7 +179,7 @@ def _assemble(
         classes=classes,
         labels=labels,
         rows=rows,
-        units=find_units(rows, labels, weights),
+        units=find_units(rows, labels, weights, X),
         balance=balance,
         row_weights=weights,
         targets=targets,

@@ -280,7 +280,7 @@ class LSPC(SingleStream):
         if isinstance(design, PcgDesign):
             n_groups = np.inf if groups is None else np.unique(groups).size
             if n_groups > 1:
-                folds = int(min(CALIBRATION_FOLDS, data.labels.size, n_groups))
+                folds = int(min(CALIBRATION_FOLDS, data.n_rows, n_groups))
                 found = data.validation(folds, groups, seed=self._seed())
                 return replace(found, pooled=True)
         limit = MAX_HELD_OUT_ROWS if design.fixed_centers else None

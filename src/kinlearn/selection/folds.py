@@ -228,7 +228,7 @@ def report_folds(
 ) -> np.ndarray:
     """Number the fold of each passed row, for what is learnt from held-out scores."""
     fold = np.full(units.of.size, -1)
-    n_units = (units.of >= 0).sum()
+    n_units = rows.n_distinct if units.together else (units.of >= 0).sum()
     if groups is not None:
         n_units = np.unique(groups[units.of >= 0]).size
     if n_units < 2:
@@ -279,13 +279,20 @@ def _dealt_folds(
     seed: int,
 ) -> list[Fold]:
     kept = np.flatnonzero(units.of >= 0)
+    together = units.together and groups is None
     n_units = kept.size if groups is None else np.unique(groups[kept]).size
+    n_units = rows.n_distinct if together else n_units
     if not 2 <= k <= n_units:
         what = "rows" if groups is None else "groups"
         raise ValueError(
             f"cv={k} folds need at least 2 and at most {n_units}, the number of {what}."
         )
-    if strata.ndim == 2:
+    if together:
+        # one row for each thing, in an order of values alone
+        rank = np.argsort(rows.canonical)
+        dealt = deal if strata.ndim == 1 else deal_labels
+        fold = dealt(k, strata[rows.first], rank, seed)[rows.member[kept]]
+    elif strata.ndim == 2:
         rank = in_order_of_values(rows, units)[kept]
         fold = deal_labels(k, strata[kept], rank, seed, None if groups is None else groups[kept])
     elif groups is None:
