@@ -2,11 +2,19 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+OLDEST ?= .venv-oldest
 OUT ?= demo-output
 BENCH_OUT ?= bench-output
 SITE ?= docs/_build
 
-.PHONY: demo test lint bench bench-costs docs figures quotes clean
+# What runs at the oldest versions, too: fitting and answering, files, commands, selection, tasks,
+# labels, streams, Dask, tables, ONNX, pictures, and scikit-learn's own checks of the discriminants.
+CORE := $(addprefix tests/test_,$(addsuffix .py,fit kernels selection multilabel_lspc multitask_lspc \
+	task_ids task_routing ecosystem bad_input streaming dask normal_equations persistence cli tables \
+	table_commands onnx plots discriminants))
+THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
+.PHONY: demo test test-oldest lint bench bench-costs docs figures quotes clean
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -35,7 +43,19 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 
 test: lint
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+	$(THREADS) $(BIN)/python -m pytest -n auto --dist worksteal
+
+# The lower bounds in pyproject.toml, installed as they stand there. Warnings are no errors here: old
+# libraries deprecate what they use of each other.
+$(OLDEST)/.test: pyproject.toml .ci/oldest.py
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --upgrade pip
+	$(OLDEST)/bin/python -m pip install --quiet $$($(PYTHON) .ci/oldest.py cli plot onnx dask test:pytest test:pytest-xdist test:hypothesis test:polars)
+	$(OLDEST)/bin/python -m pip install --quiet --no-deps -e .
+	touch $@
+
+test-oldest: $(OLDEST)/.test
+	$(THREADS) $(OLDEST)/bin/python -m pytest -n auto --dist worksteal -o filterwarnings=default $(CORE)
 
 bench: $(VENV)/.bench
 	$(BIN)/kinlearn bench --quick --out $(BENCH_OUT)
@@ -47,7 +67,7 @@ bench-costs: $(VENV)/.bench
 # The whole site with every example run, warnings as errors; then every page is opened in Chromium.
 docs: $(VENV)/.docs
 	rm -rf $(SITE) docs/auto_examples docs/api/generated
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -d $(SITE)/doctrees docs $(SITE)/html
+	$(THREADS) $(BIN)/python -m sphinx -W --keep-going -q -d $(SITE)/doctrees docs $(SITE)/html
 	KINLEARN_SITE=$(SITE)/html KINLEARN_SCREENSHOTS=$(SITE)/screenshots $(BIN)/python -m pytest -q tests/test_site.py
 	@echo "The site is $(SITE)/html/index.html, pictures of it are in $(SITE)/screenshots."
 
@@ -60,5 +80,5 @@ quotes: $(VENV)/.core
 	$(BIN)/python benchmarks/quote.py
 
 clean:
-	rm -rf $(VENV) demo-output bench-output .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) demo-output bench-output .pytest_cache .mypy_cache .ruff_cache
 	rm -rf $(SITE) docs/auto_examples docs/api/generated

@@ -89,4 +89,4 @@ def converters(key: str) -> tuple[Callable[..., Any], Callable[..., Any]] | None
     if key not in _CONVERTED:
         return None
     module = import_module(_CONVERTED[key])
-    return module.to_arrays, lambda arrays: module.from_arrays(arrays)[0]
+    return module.to_arrays, lambda arrays, budget: module.from_arrays(arrays, budget=budget)[0]

@@ -1,6 +1,6 @@
 """The archive of a model file: uncompressed members, each with its size and checksum.
 
-Nothing is compressed, so that reading takes no more memory than the file is large, whatever its
+Nothing is compressed, so that a member takes no more memory than the file is large, whatever its
 headers claim. The archive's comment holds the checksum of the manifest, the manifest those of all
 other members: they tell damage and edits, and do not prove who wrote a file.
 """
@@ -16,6 +16,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from kinlearn.persistence.arrays import read_npy
+from kinlearn.persistence.budget import Budget, parsed_bytes
 from kinlearn.persistence.encode import ARRAY_KINDS
 from kinlearn.persistence.errors import KinFileError
 
@@ -33,7 +35,6 @@ READ_ERRORS = (
     UnicodeError,
     ValueError,
 )
-MAX_HEADER = 4096
 
 
 def array_name(number: int) -> str:
@@ -46,15 +47,28 @@ def write_archive(
 ) -> None:
     """Write all members, the manifest last because it holds the checksums of the others."""
     sums: dict[str, dict[str, Any]] = {}
+    text = _as_json(tree)
+    check_readable(text, sum(array.nbytes for array in arrays))
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for number, array in enumerate(arrays):
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, array, allow_pickle=False)
             _add(archive, array_name(number), buffer.getbuffer(), sums)
-        _add(archive, TREE, _as_json(tree), sums)
+        _add(archive, TREE, text, sums)
         content = _as_json({**manifest, "members": sums})
         _add(archive, MANIFEST, content, sums)
         archive.comment = COMMENT + sums[MANIFEST]["sha256"].encode()
+
+
+def check_readable(text: bytes, array_bytes: int) -> None:
+    """Refuse to write what would be refused when it is read."""
+    needed, allowed = parsed_bytes(text) + array_bytes, Budget(len(text) + array_bytes).left
+    if needed > allowed:
+        raise ValueError(
+            f"The model holds {len(text) / 1e6:.0f} MB of names and settings, which take more "
+            "memory than a file of this size may when it is loaded: join rare categories before "
+            "they are encoded (min_frequency of OneHotEncoder)."
+        )
 
 
 def _as_json(value: Any) -> bytes:
@@ -74,7 +88,8 @@ class Archive:
     """An open model file; raises :class:`KinFileError` for whatever is wrong with it."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._size = os.fstat(file.fileno()).st_size
+        self.size = os.fstat(file.fileno()).st_size
+        self.budget = Budget(self.size)
         try:
             self._zip = zipfile.ZipFile(file)
             self._members = self._directory()
@@ -85,24 +100,16 @@ class Archive:
             raise KinFileError(f"it is not a complete archive ({error})") from None
 
     def _directory(self) -> dict[str, zipfile.ZipInfo]:
-        infos = self._zip.infolist()
         if not self._zip.comment.startswith(COMMENT) or MANIFEST not in self._zip.namelist():
             raise KinFileError("it was not written by kinlearn")
-        if len({info.filename for info in infos}) < len(infos):
-            raise KinFileError("some of its members occur twice")
-        stored = all(
-            info.compress_type == zipfile.ZIP_STORED and info.file_size == info.compress_size
-            for info in infos
-        )
-        if not stored or sum(info.file_size for info in infos) > self._size:
-            raise KinFileError("its members are larger than the file")
-        return {info.filename: info for info in infos}
+        check_stored(self._zip, self.size)
+        return {info.filename: info for info in self._zip.infolist()}
 
     def _manifest(self) -> dict[str, Any]:
         content = self._content(MANIFEST)
         if hashlib.sha256(content).hexdigest().encode() != self._zip.comment[len(COMMENT) :]:
             raise KinFileError("its manifest was changed after it was written")
-        manifest = json.loads(content)
+        manifest = self.budget.parse(content)
         sums = manifest["members"]
         sizes = {name: info.file_size for name, info in self._members.items() if name != MANIFEST}
         if {name: member["bytes"] for name, member in sums.items()} != sizes:
@@ -130,25 +137,25 @@ class Archive:
 
     def tree(self) -> Any:
         """Return the tree of values."""
-        return json.loads(self.read(TREE))
+        return self.budget.parse(self.read(TREE))
 
     def array(self, number: int) -> np.ndarray:
         """Return an array, having compared what its header claims with what there is."""
         if not isinstance(number, int):
             raise KinFileError(f"it refers to the array {number!r}")
         content = self.read(array_name(number))
-        stream = io.BytesIO(content)
-        if np.lib.format.read_magic(stream) != (1, 0):
-            raise KinFileError(f"the header of its array {number} is of a kind never written")
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(
-            stream, max_header_size=MAX_HEADER
-        )
-        if dtype.kind not in ARRAY_KINDS or dtype.itemsize == 0:
-            raise KinFileError(f"its array {number} is of the type {dtype}, which is not allowed")
-        count = 1
-        for length in shape:
-            count *= length
-        if count * dtype.itemsize != len(content) - stream.tell() or fortran:
-            raise KinFileError(f"its array {number} is not of the size that its header claims")
-        values = np.frombuffer(content, dtype=dtype, offset=stream.tell(), count=count)
-        return values.reshape(shape).copy()
+        self.budget.take(len(content))
+        return read_npy(content, str(number), ARRAY_KINDS)
+
+
+def check_stored(archive: zipfile.ZipFile, file_bytes: int) -> None:
+    """Refuse members that would unfold into more than the file holds."""
+    infos = archive.infolist()
+    if len({info.filename for info in infos}) < len(infos):
+        raise KinFileError("some of its members occur twice")
+    stored = all(
+        info.compress_type == zipfile.ZIP_STORED and info.file_size == info.compress_size
+        for info in infos
+    )
+    if not stored or sum(info.file_size for info in infos) > file_bytes:
+        raise KinFileError("its members are larger than the file")

@@ -6,20 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from kinlearn.persistence.allowed import converters, find_type
+from kinlearn.persistence.arrays import sparse_matrix
+from kinlearn.persistence.budget import Budget
 from kinlearn.persistence.encode import ARRAY_KINDS, PLAIN_TYPES
 from kinlearn.persistence.errors import KinFileError
+from kinlearn.persistence.shapes import check_shapes
 
 _PLAIN = {name: kind for kind, name in PLAIN_TYPES.items()}
 _FLOATS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
-_SPARSE = {
-    "csr_matrix": sp.csr_matrix,
-    "csc_matrix": sp.csc_matrix,
-    "csr_array": sp.csr_array,
-    "csc_array": sp.csc_array,
-}
+# What making one takes, however short the text that asks for it.
+OBJECT_BYTES, REQUESTS_BYTES, RANDOM_STATE_BYTES = 1000, 20_000, 10_000
+LONGEST_TEXT_TYPE = 4096  # bytes of an item, in the name of a type; arrays bring their own items
+MERSENNE_TWISTER_WORDS = 624
+SPARSE_ATTRIBUTES = {"centers", "centers_", "coef_", "_idf_diag"}
 
 
 class Decoder:
@@ -29,10 +30,14 @@ class Decoder:
     ----------
     read_array : callable
         Gives array number i.
+    budget : Budget
+        Memory that may be taken. Nodes may share arrays and be repeated at will, so that whatever
+        makes a copy counts it first.
     """
 
-    def __init__(self, read_array: Callable[[int], np.ndarray]) -> None:
+    def __init__(self, read_array: Callable[[int], np.ndarray], budget: Budget) -> None:
         self._fetch = read_array
+        self._budget = budget
         self._arrays: dict[int, np.ndarray] = {}
         self._views: dict[tuple[int, ...], np.ndarray] = {}
         self._objects: list[Any] = []
@@ -43,13 +48,12 @@ class Decoder:
             "float": _FLOATS.__getitem__,
             "frame": self._frame,
             "list": lambda nodes: [self.decode(node) for node in nodes],
-            "masked": lambda nodes: np.ma.MaskedArray(*(self.decode(node) for node in nodes)),
+            "masked": self._masked,
             "object": self._objects.__getitem__,
             "objects": self._object_array,
             "random_state": self._random_state,
             "scalar": self._scalar,
             "slice": lambda ends: slice(*ends),
-            "sparse": self._sparse,
             "tuple": lambda nodes: tuple(self.decode(node) for node in nodes),
             "type": _PLAIN.__getitem__,
         }
@@ -59,6 +63,11 @@ class Decoder:
         for entry in tree["objects"]:
             self._objects.append(self._object(entry))
         return self._objects[tree["root"]]
+
+    @property
+    def objects(self) -> list[Any]:
+        """All objects made so far."""
+        return self._objects
 
     def decode(self, node: Any) -> Any:
         """Return the value of a node."""
@@ -73,17 +82,34 @@ class Decoder:
         kind = find_type(str(entry["type"]))
         if kind is None:
             raise KinFileError(f"it holds an object of type {entry['type']!r}, which is not known")
+        self._budget.take(OBJECT_BYTES)
         converted = converters(entry["type"])
         if converted is not None:
-            return converted[1](self.decode(entry["arrays"]))
+            return converted[1](self.decode(entry["arrays"]), self._budget)
         made: Any = object.__new__(kind)
         for name, node in entry["state"].items():
-            if not name.isidentifier() or name.startswith("__"):
+            # nothing that a class does may be replaced by what a file says
+            its_own = getattr(kind, name, None)
+            replaces = callable(its_own) or isinstance(its_own, property)
+            if not name.isidentifier() or name.startswith("__") or replaces:
                 raise KinFileError(f"it holds an attribute {name!r}, which is not allowed")
-            vars(made)[name] = self.decode(node)
+            vars(made)[name] = self._attribute(name, node)
         if "requests" in entry:
+            self._budget.take(REQUESTS_BYTES)
             vars(made)["_metadata_request"] = _metadata_request(made, entry["requests"])
+        check_shapes(made, self._budget)
         return made
+
+    def _attribute(self, name: str, node: Any) -> Any:
+        """Return the value of an attribute, the only place of a sparse matrix.
+
+        Elsewhere one may be compared or converted, whereby it unfolds.
+        """
+        if isinstance(node, dict) and "sparse" in node:
+            if name not in SPARSE_ATTRIBUTES:
+                raise KinFileError(f"it holds a sparse matrix as {name!r}, which is not allowed")
+            return self._sparse(node["sparse"])
+        return self.decode(node)
 
     def _array(self, content: Any) -> np.ndarray:
         number, axes = content
@@ -91,6 +117,8 @@ class Decoder:
             self._arrays[number] = self._fetch(number)
         key = (number, *axes)
         if key not in self._views:
+            if sorted(axes) != list(range(self._arrays[number].ndim)):
+                raise KinFileError(f"it refers to the axes {axes!r} of an array")
             self._views[key] = self._arrays[number].transpose(np.argsort(axes).tolist())
         return self._views[key]
 
@@ -103,19 +131,34 @@ class Decoder:
 
     def _scalar(self, content: Any) -> np.generic:
         dtype = _dtype(content[0])
-        if dtype.kind not in "biufU" or (dtype.itemsize > 8 and dtype.kind != "U"):
+        value = self.decode(content[1])
+        plain = isinstance(value, (bool, int, float, str))
+        text = dtype.kind == "U" and isinstance(value, str)
+        if not plain or not (text or (dtype.kind in "biuf" and dtype.itemsize <= 8)):
             raise KinFileError(f"it holds a number of type {content[0]!r}, which is not allowed")
-        return dtype.type(self.decode(content[1]))
+        return dtype.type(value)
 
     def _sparse(self, content: Any) -> Any:
         kind, shape, *nodes = content
-        made = _SPARSE[kind](tuple(self.decode(node) for node in nodes), shape=tuple(shape))
-        made.check_format(full_check=True)  # compiled code trusts the indices
-        return made
+        data, indices, indptr = (self._plain_array(node) for node in nodes)
+        self._budget.take(data.nbytes + 2 * indices.nbytes + 2 * indptr.nbytes)
+        return sparse_matrix(kind, shape, data, indices, indptr)
+
+    def _masked(self, content: Any) -> Any:
+        values, mask = (self._plain_array(node) for node in content)
+        if mask.dtype != bool or mask.shape != values.shape:
+            raise KinFileError("it holds a masked array whose mask is of another shape or type")
+        return np.ma.MaskedArray(values, mask)
 
     def _random_state(self, content: Any) -> np.random.RandomState:
+        name, key, position, has_gauss, gauss = (self.decode(node) for node in content)
+        inside = isinstance(position, int) and 0 <= position <= MERSENNE_TWISTER_WORDS
+        if not inside or np.shape(key) != (MERSENNE_TWISTER_WORDS,):
+            # the generator reads its words where the position says, without looking
+            raise KinFileError(f"it holds a random state at the position {position!r}")
+        self._budget.take(RANDOM_STATE_BYTES)
         made = np.random.RandomState(0)
-        made.set_state(tuple(self.decode(node) for node in content))
+        made.set_state((name, key, position, has_gauss, gauss))
         return made
 
     def _frame(self, content: Any) -> Any:
@@ -123,13 +166,24 @@ class Decoder:
             import pandas as pd
         except ImportError:
             raise KinFileError("it holds a table of pandas, which is not installed") from None
-        values, index, columns = (self.decode(node) for node in content)
+        values, index, columns = (self._plain_array(node) for node in content)
+        named = index.dtype == object and columns.dtype == object
+        if not named or values.shape != (index.size, columns.size):
+            raise KinFileError("it holds a table whose names are not those of its rows and columns")
+        self._budget.take(2 * values.nbytes + 100 * (index.size + columns.size))
         return pd.DataFrame(values, index=list(index), columns=list(columns))
+
+    def _plain_array(self, node: Any) -> np.ndarray:
+        value = self.decode(node)
+        if type(value) is not np.ndarray:
+            raise KinFileError(f"it holds a {type(value).__name__} in place of an array")
+        return value
 
 
 def _dtype(text: Any) -> np.dtype:
     dtype = np.dtype(str(text))
-    if dtype.kind not in ARRAY_KINDS + "O" or dtype.fields is not None:
+    known = dtype.kind in ARRAY_KINDS + "O" and dtype.fields is None
+    if not known or dtype.itemsize > LONGEST_TEXT_TYPE:
         raise KinFileError(f"it holds the type {text!r} of arrays, which is not allowed")
     return dtype
 

@@ -25,6 +25,8 @@ _HAND_OVER = (
 def describe(model: Any, objects: list[Any]) -> dict[str, Any]:
     """Return facts about a model, and how many training rows it holds.
 
+    A model that is loaded is held to what its file says: facts may be added, not changed.
+
     Parameters
     ----------
     model : estimator
@@ -37,8 +39,10 @@ def describe(model: Any, objects: list[Any]) -> dict[str, Any]:
     if hasattr(model, "steps"):
         facts["steps"] = [type(step).__name__ for _, step in model.steps]
     for name in ("classes_", "tasks_", "label_names_"):
-        if hasattr(last, name):
-            facts[name.rstrip("_")] = listed(getattr(last, name))
+        for each in (last, model):
+            if hasattr(each, name):
+                facts[name.rstrip("_")] = listed(getattr(each, name))
+                break
     facts["settings"] = {n: v for n in _SETTINGS if _is_plain(v := getattr(last, n, None))}
     facts["found"] = {n: v for n in _FOUND if _is_plain(v := _item(getattr(last, n, None)))}
     for each in objects:
@@ -86,7 +90,7 @@ def feature_table(model: Any, given: dict[str, str] | None) -> list[dict[str, st
             f"feature_types names {unknown[0]!r}, which is not a column the model was fitted on; "
             f"these are {', '.join(map(repr, names[:10]))}{', ...' if len(names) > 10 else ''}."
         )
-    encoded = _encoded_columns(model, names)
+    encoded = encoded_columns(model, names)
     return [
         {"name": name, "type": given.get(name, "category" if name in encoded else "number")}
         for name in names
@@ -103,7 +107,7 @@ def _feature_names(model: Any) -> list[str]:
     return [f"x{i}" for i in range(int(count))]
 
 
-def _encoded_columns(model: Any, names: list[str]) -> set[str]:
+def encoded_columns(model: Any, names: list[str]) -> set[str]:
     """Columns that go through an encoder of categories anywhere in a pipeline."""
     found: set[str] = set()
     for _, step in getattr(model, "steps", []):

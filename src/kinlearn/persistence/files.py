@@ -23,6 +23,7 @@ from kinlearn.persistence.decode import Decoder
 from kinlearn.persistence.describe import describe, feature_table
 from kinlearn.persistence.encode import Encoder
 from kinlearn.persistence.errors import KinFileError
+from kinlearn.persistence.rehearsal import answers, rehearse, with_few_centers
 
 FORMAT = "kinlearn model"
 SCHEMA = 1  # what this version writes, and the newest it reads
@@ -90,6 +91,7 @@ def save(
         "versions": _versions(),
         **describe(model, encoder.sources),
         "features": feature_table(model, feature_types),
+        "answers": answers(model),
         "facts": noted,
     }
     with replacing(path) as file:
@@ -100,7 +102,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     """Read a model from a file that :func:`save` has written.
 
     Only types in a fixed list are made, of numbers and text in the file; nothing in it is imported
-    or run. Checksums tell damage and edits, not who wrote the file.
+    or run. Sizes are counted and indices compared with bounds before anything is made, so that
+    loading takes at most four times the file and 50 MB. Checksums tell damage and edits, not who
+    wrote the file.
 
     Parameters
     ----------
@@ -129,16 +133,19 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     KinFileError
-        In one sentence, when the file is damaged, edited, written by a newer version of kinlearn,
-        or no model file at all.
+        In one sentence, when the file is damaged, edited, made to do harm, written by a newer
+        version of kinlearn, or no model file at all.
     """
     with open(path, "rb") as file, _one_sentence(path):
         archive = Archive(file)
         _check_schema(archive.manifest)
-        tree = archive.tree()
-        model = Decoder(archive.array).model(tree)
-        versions = archive.manifest["versions"]
-    _warn_of_versions(path, versions, tree)
+        decoder = Decoder(archive.array, archive.budget)
+        model = decoder.model(archive.tree())
+        _check_description(archive.manifest, model, decoder.objects)
+        if archive.manifest.get("answers"):
+            _check_answers(model, decoder.objects)
+        writer = str(archive.manifest["versions"]["scikit-learn"])
+    _warn_of_versions(path, writer, decoder.objects)
     return model
 
 
@@ -169,7 +176,8 @@ def model_info(path: str | os.PathLike[str]) -> dict[str, Any]:
     dict
         ``schema``, ``written``, ``versions``, ``model`` (type, steps of a pipeline, settings,
         classes, tasks, labels), ``training_rows_held`` (how many rows of the training data the file
-        holds), ``features`` (names and types), ``facts`` (as given to :func:`save`) and
+        holds), ``features`` (names and types), ``answers`` (whether the model answered for a
+        made-up row when it was saved), ``facts`` (as given to :func:`save`) and
         ``bytes``, the size of the file.
     """
     with open(path, "rb") as file, _one_sentence(path):
@@ -215,10 +223,35 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _warn_of_versions(path: str | os.PathLike[str], versions: dict[str, str], tree: Any) -> None:
+def _check_description(manifest: dict[str, Any], model: Any, objects: list[Any]) -> None:
+    """What the manifest says of the model must be what the model is."""
+    found = json.loads(json.dumps(describe(model, objects), allow_nan=False))
+    for name, said in manifest["model"].items():
+        if isinstance(said, dict):
+            same = said.items() <= found["model"].get(name, {}).items()
+        else:
+            same = found["model"].get(name) == said
+        if not same:
+            raise KinFileError(f"what its manifest says about {name} is not what its model says")
+    names = [feature["name"] for feature in manifest["features"]]
+    if names != [feature["name"] for feature in feature_table(model, None)]:
+        raise KinFileError("the columns in its manifest are not those of its model")
+
+
+def _check_answers(model: Any, objects: list[Any]) -> None:
+    try:
+        with with_few_centers(objects):
+            rehearse(model)
+    except ImportError:
+        return  # without pandas there are no tables to ask about
+    except Exception as error:
+        raise KinFileError(f"its model does not answer ({error!r})") from None
+
+
+def _warn_of_versions(path: str | os.PathLike[str], then: str, objects: list[Any]) -> None:
     """scikit-learn's own objects may keep other attributes in another version."""
-    theirs = any(entry["type"].startswith("sklearn.") for entry in tree["objects"])
-    then, now = versions.get("scikit-learn", ""), sklearn.__version__
+    theirs = any(type(each).__module__.startswith("sklearn.") for each in objects)
+    now = sklearn.__version__
     if theirs and then.split(".")[:2] != now.split(".")[:2]:
         warnings.warn(
             f"{os.fspath(path)} holds steps of scikit-learn {then}, and this is {now}: compare "

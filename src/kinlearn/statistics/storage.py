@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -13,6 +14,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kinlearn.kernels.measures import Rows
+from kinlearn.persistence.archive import check_stored
+from kinlearn.persistence.arrays import NUMBERS, read_npy, sparse_matrix
+from kinlearn.persistence.budget import Budget
 from kinlearn.statistics.held_out_sample import HeldOutSample
 from kinlearn.statistics.normal_equations import NormalEquations
 from kinlearn.statistics.task_sums import TaskSums, ThinRows
@@ -71,8 +75,10 @@ def to_arrays(sums: NormalEquations, extra: dict[str, Any] | None = None) -> Arr
     return arrays
 
 
-def from_arrays(arrays: Any, kernel: Any = None) -> tuple[NormalEquations, dict[str, Any]]:
-    """The sums and the further entries of the header.
+def from_arrays(
+    arrays: Any, kernel: Any = None, budget: Budget | None = None
+) -> tuple[NormalEquations, dict[str, Any]]:
+    """The sums and the further entries of the header, every array compared with the others.
 
     Parameters
     ----------
@@ -80,8 +86,13 @@ def from_arrays(arrays: Any, kernel: Any = None) -> tuple[NormalEquations, dict[
         What :func:`to_arrays` made.
     kernel : callable, optional
         The kernel, when it was a function.
+    budget : Budget, optional
+        Memory that may be taken besides the arrays themselves; by default what they explain.
     """
-    header = json.loads(bytes(np.asarray(arrays["header"])).decode())
+    n_bytes = sum(np.asarray(array).nbytes for array in arrays.values())
+    budget = Budget(n_bytes) if budget is None else budget
+    budget.take(n_bytes)  # sums have memory of their own
+    header = budget.parse(np.asarray(arrays["header"], dtype=np.uint8).tobytes())
     if header.get("format") != FORMAT:
         raise ValueError(
             f"These arrays are of the format {header.get('format')!r}, but {FORMAT!r} is expected."
@@ -91,11 +102,13 @@ def from_arrays(arrays: Any, kernel: Any = None) -> tuple[NormalEquations, dict[
             "These sums were made with a kernel that is a function, which is not stored: pass it "
             "again with kernel=."
         )
+    centers = _get_rows(arrays, "centers")
     sums = NormalEquations(
-        _get_rows(arrays, "centers"),
+        centers,
         kernel=header["kernel"] or kernel,
         **{n: header[n] for n in ("sigma", "degree", "coef0", "n_held_out", "memory_mb")},
     )
+    check_header(header)
     sums.kind, sums._with_tasks = header["kind"], header["with_tasks"]
     sums._names, sums._declared = header["names"], header["declared"]
     sums._as_objects = header["as_objects"]
@@ -103,28 +116,27 @@ def from_arrays(arrays: Any, kernel: Any = None) -> tuple[NormalEquations, dict[
     if sums._places:
         sums._sums = _task_sums(arrays, sums)
     if "sample_keys" in arrays:
-        sums._sample = HeldOutSample(
-            capacity=sums.n_held_out,
-            limit=np.asarray(arrays["sample_limit"])[0],
-            X=_get_rows(arrays, "sample_X"),
-            **{
-                name: np.asarray(arrays[f"sample_{name}"])
-                for name in ("keys", "task", "weights", "targets", "counts")
-            },
-        )
+        sums._sample = _sample(arrays, sums)
     return sums, header["extra"]
 
 
 def _task_sums(arrays: Any, sums: NormalEquations) -> list[TaskSums]:
+    m, k, n_tasks = sums.n_centers, len(sums._names), len(sums._places)
+    cross = sums.kind == "labels"
+    sizes = checked(arrays, "thin_sizes", (n_tasks,), "i")
+    n_thin, n_full = int(sizes[sizes > 0].sum()), int((sizes < 0).sum())
+    h = checked(arrays, "h", (n_tasks, m, k))
+    targets = checked(arrays, "targets", (n_tasks, k, k) if cross else (n_tasks, k))
+    counts = checked(arrays, "counts", (n_tasks, k), "i")
+    totals = checked(arrays, "totals", (n_tasks, 3))
+    features = checked(arrays, "thin_features", (n_thin, m))
+    weights = checked(arrays, "thin_weights", (n_thin,))
+    keys = checked(arrays, "thin_keys", (n_thin,), "u")
+    packed = iter(checked(arrays, "packed", (n_full, m * (m + 1) // 2) if n_full else (0,)))
     found = []
-    h, targets, counts = (np.asarray(arrays[name]) for name in ("h", "targets", "counts"))
-    totals, sizes = np.asarray(arrays["totals"]), np.asarray(arrays["thin_sizes"])
-    features = np.asarray(arrays["thin_features"])
-    weights, keys = np.asarray(arrays["thin_weights"]), np.asarray(arrays["thin_keys"])
-    packed = iter(np.asarray(arrays["packed"]))
     done = 0
-    for t, size in enumerate(sizes):
-        part = TaskSums(sums.n_centers, h.shape[2], thin=True, cross=targets.ndim == 3)
+    for t, size in enumerate(sizes.tolist()):
+        part = TaskSums(m, 0, thin=True, cross=cross)
         part.h, part.targets, part.counts = h[t].copy(), targets[t].copy(), counts[t].copy()
         part.weight, part.n_rows = float(totals[t, 0]), int(totals[t, 1])
         part.passed = float(totals[t, 2])
@@ -136,6 +148,71 @@ def _task_sums(arrays: Any, sums: NormalEquations) -> list[TaskSums]:
             done += size
         found.append(part)
     return found
+
+
+def _sample(arrays: Any, sums: NormalEquations) -> HeldOutSample:
+    size = len(arrays["sample_keys"])
+    X = _get_rows(arrays, "sample_X")
+    if X.shape != (size, sums.n_features):
+        raise ValueError(_misfit("sample_X", X.shape, (size, sums.n_features)))
+    task = checked(arrays, "sample_task", (size,), "i")
+    if size and not 0 <= task.min() <= task.max() < len(sums._places):
+        raise ValueError(
+            f"These sums hold rows of tasks {task.min()} to {task.max()}, and there are "
+            f"{len(sums._places)}: the file is damaged or was edited."
+        )
+    return HeldOutSample(
+        capacity=sums.n_held_out,
+        limit=checked(arrays, "sample_limit", (1,), "u")[0],
+        keys=checked(arrays, "sample_keys", (size,), "u"),
+        X=X,
+        task=task,
+        weights=checked(arrays, "sample_weights", (size,)),
+        targets=checked(arrays, "sample_targets", (size, len(sums._names))),
+        counts=checked(arrays, "sample_counts", (size,), "i"),
+    )
+
+
+def check_header(header: dict[str, Any]) -> None:
+    """Refuse what :func:`to_arrays` never writes."""
+    for name in ("names", "declared", "tasks"):
+        listed = _plain(list(header[name]), name)
+        if len(set(listed)) < len(listed) or not isinstance(header[name], list):
+            raise ValueError(_unknown(name, header[name]))
+    numbers = ("memory_mb", "degree", "coef0")
+    right = {
+        **{n: isinstance(header[n], (int, float)) and np.isfinite(header[n]) for n in numbers},
+        "kind": header["kind"] in (None, "classes", "labels"),
+        "with_tasks": header["with_tasks"] in (None, True, False),
+        "as_objects": header["as_objects"] in (True, False),
+        "extra": isinstance(header["extra"], dict),
+    }
+    for name, is_right in right.items():
+        if not is_right:
+            raise ValueError(_unknown(name, header[name]))
+
+
+def checked(arrays: Any, name: str, shape: tuple[int, ...], kind: str = "f") -> NDArray:
+    """The array of a name, of 8-byte numbers of a kind, finite, and of a shape."""
+    array = np.asarray(arrays[name])
+    if array.dtype != np.dtype(f"{kind}8"):
+        raise ValueError(_misfit(name, array.dtype, np.dtype(f"{kind}8")))
+    if array.shape != shape:
+        raise ValueError(_misfit(name, array.shape, shape))
+    if kind == "f" and not np.isfinite(array).all():
+        raise ValueError(_misfit(name, "NaN or infinity", "numbers"))
+    return array
+
+
+def _misfit(name: str, seen: Any, wanted: Any) -> str:
+    return (
+        f"The array {name!r} of these sums is of {seen}, where {wanted} belongs: the file is "
+        "damaged or was edited."
+    )
+
+
+def _unknown(name: str, seen: Any) -> str:
+    return f"These sums say {name}={seen!r}, which is never written: the file is damaged."
 
 
 def write(
@@ -161,16 +238,29 @@ def read(
     path: str | os.PathLike[str], kernel: Any = None
 ) -> tuple[NormalEquations, dict[str, Any]]:
     """Read what :func:`write` wrote."""
+    path = os.fspath(path)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
+            size = os.fstat(file.fileno()).st_size
+            check_stored(archive, size)
+            arrays = {
+                info.filename.removesuffix(".npy"): read_npy(
+                    archive.read(info), info.filename, NUMBERS
+                )
+                for info in archive.infolist()
+            }
     except FileNotFoundError:
         raise
-    except Exception as error:
-        raise ValueError(f"{os.fspath(path)} cannot be read as saved sums: {error}") from error
+    except Exception as error:  # a damaged header may raise about anything
+        raise ValueError(f"{path} cannot be read as saved sums: {error}") from error
     if "header" not in arrays:
-        raise ValueError(f"{os.fspath(path)} does not hold sums saved by NormalEquations.save.")
-    return from_arrays(arrays, kernel)
+        raise ValueError(f"{path} does not hold sums saved by NormalEquations.save.")
+    try:
+        return from_arrays(arrays, kernel, Budget(size))
+    except ValueError:
+        raise
+    except Exception as error:  # whatever inconsistent content leads to
+        raise ValueError(f"{path} cannot be read as saved sums: {error!r}") from None
 
 
 def _plain(names: list[Any], what: str) -> list[Any]:
@@ -194,6 +284,8 @@ def _put_rows(arrays: Arrays, name: str, rows: Rows) -> None:
 
 def _get_rows(arrays: Any, name: str) -> Rows:
     if name in arrays:
-        return np.asarray(arrays[name])
-    parts = tuple(arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
-    return sp.csr_matrix(parts, shape=tuple(arrays[f"{name}_shape"]))
+        rows = np.asarray(arrays[name])
+        return checked(arrays, name, (len(rows), rows[:1].size))
+    parts = (np.asarray(arrays[f"{name}_{part}"]) for part in ("data", "indices", "indptr"))
+    shape = checked(arrays, f"{name}_shape", (2,), "i").tolist()
+    return sparse_matrix("csr_matrix", shape, *parts)

@@ -54,11 +54,13 @@ class Steps:
         self._task = self._bar.add_task("", total=total)
 
     def __enter__(self) -> Steps:
-        self._bar.start()
+        if self._console.is_terminal:
+            self._bar.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._bar.stop()
+        if self._console.is_terminal:  # a bar never shown would leave an empty line
+            self._bar.stop()
 
     def stage(self, description: str) -> None:
         """Say what is being worked on now."""
