@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import kinlearn
+from kinlearn import threads
 
 PACKAGE = str(Path(kinlearn.__file__).parent)
 
@@ -33,6 +34,14 @@ class Interrupting:
         return self._line
 
 
+def _as_before():
+    """Put back what threads noted, of which an interrupt between two lines may leave a part."""
+    threads._room.set(0)
+    threads._busy._count = 0
+    threads._limits._active.clear()
+    threads._limits._apply()
+
+
 def interrupted(make, act, n_places=60):
     """Yield what `make` made after `act` was interrupted in it, at lines spread over the call.
 
@@ -50,3 +59,5 @@ def interrupted(make, act, n_places=60):
             yield at, thing
         else:
             assert reached.lines < at, f"the interrupt at line {at} was swallowed"
+        finally:
+            _as_before()
