@@ -56,8 +56,7 @@ def interrupted(make, act, n_places=60):
             with Interrupting(at) as reached:
                 act(thing)
         except KeyboardInterrupt:
+            _as_before()
             yield at, thing
         else:
             assert reached.lines < at, f"the interrupt at line {at} was swallowed"
-        finally:
-            _as_before()

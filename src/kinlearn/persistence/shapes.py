@@ -27,8 +27,12 @@ _KERNEL = {
     "class_scale_": "c",
     "prior_": "c",
     "beta_": "",
+    "gamma_": "",
+    "score_floor_": "",
+    "prior_shift_": "c",
     "support_": "r",
     "held_out_scores_": "nc",
+    "held_out_links_": "ni",
 }
 _TASKS = {
     **_KERNEL,
@@ -52,6 +56,8 @@ _LABELS = {
     "label_names_": "l",
     "learnt_": "l",
     "betas_": "l",
+    "gammas_": "l",
+    "prior_shift_": "o",
     "thresholds_": "l",
 }
 _OTHER = {
