@@ -97,22 +97,3 @@ def within_se_weights(
     near = mean <= n_se * error
     near[best] = True
     return near / near.sum()
-
-
-def combination_weights(
-    rule: str,
-    scores: np.ndarray,
-    targets: np.ndarray,
-    weights: np.ndarray,
-    by_row: np.ndarray,
-    row_weights: np.ndarray,
-    best: int,
-) -> np.ndarray:
-    """Return the weight of each grid point under a rule of :data:`RULES`."""
-    if rule == "stack":
-        mix = stack_weights(scores, targets, weights)
-        if mix.any():
-            return mix
-    elif rule == "within_se":
-        return within_se_weights(by_row, row_weights, best)
-    return np.eye(scores.shape[0])[best]

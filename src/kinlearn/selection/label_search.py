@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from kinlearn.selection.combine import stacked_weights, weighted_gram, within_se_weights
+from kinlearn.selection.combine import stacked_weights, within_se_weights
 from kinlearn.selection.label_scoring import (
     HeldOutLabels,
     row_scores,
@@ -31,8 +30,6 @@ class LabelGridSearch(GridSearch):
     """
 
     rows: HeldOutLabels  # type: ignore[assignment]
-    judged = True  # whether the scores of the points are those under `rows`
-    summed: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None  # weights, and sums by them
 
     def __init__(
         self,
@@ -50,18 +47,6 @@ class LabelGridSearch(GridSearch):
     def _row_weights(self) -> np.ndarray:
         return row_weights(self.rows, self.scoring)
 
-    def on(self, rows: HeldOutLabels) -> Self:
-        """Return the same search as judged by other weights; points are scored when asked for."""
-        other = copy.copy(self)
-        other.rows, other.judged = rows, False
-        return other
-
-    def with_scores(self, scores: np.ndarray, rows: HeldOutLabels) -> Self:
-        """Return the same search over scores of the same points for other rows."""
-        other = copy.copy(self)
-        other.scores, other.summed = scores, None
-        return other.on(rows)
-
     def mix(self, rule: str, chosen: np.ndarray | None = None) -> np.ndarray:
         """Return the weights of the points under a rule, of the `chosen` ones only if given."""
         candidates = np.arange(len(self.scores))
@@ -75,7 +60,6 @@ class LabelGridSearch(GridSearch):
                 return weights
         if not self.judged:
             self._score()
-            self.judged = True
         best = int(np.nanargmax(self.mean_scores[candidates]))
         if rule != "within_se":
             weights[candidates[best]] = 1.0
@@ -89,21 +73,6 @@ class LabelGridSearch(GridSearch):
             shares = row_weights(rows, "squared_error")
         weights[candidates] = within_se_weights(by_row, shares, best)
         return weights
-
-    def _sums(self) -> tuple[np.ndarray, np.ndarray]:
-        """Gram matrix of the points' scores and their moments, by the weights of least squares.
-
-        Where some rows have less weight than in sums made before, only these are gone through.
-        """
-        flat = self.scores.reshape(len(self.scores), -1)
-        target, weights = self.rows.fit_targets.ravel(), self.rows.fit_weights.ravel()
-        if self.summed is not None:
-            before, gram, moment = self.summed
-            if before.size == weights.size and (before >= weights).all():
-                less, lesser = weighted_gram(flat, target, np.sqrt(before - weights))
-                return gram - less, moment - lesser
-        self.summed = (weights, *weighted_gram(flat, target, np.sqrt(weights)))
-        return self.summed[1:]
 
     def _refined(self, weights: np.ndarray) -> np.ndarray:
         """Weigh the points stacking kept anew, by the log-loss over all observed pairs."""

@@ -38,27 +38,15 @@ HeldRows = TypeVar("HeldRows", bound=Held)
 
 
 def rows_of_others(rows: HeldRows) -> Iterator[tuple[np.ndarray, HeldRows]]:
-    """Yield (passed rows of a fold, the rows that held-out scores speak of without them).
-
-    The shares of the classes stay those of all rows: they are known well, and without that a fold
-    in which a class is rare would be judged by others in which it is frequent.
-    """
-    validation, strata = rows.validation, rows.strata
+    """Yield (passed rows of a fold, the rows that held-out scores speak of without them)."""
+    validation = rows.validation
     tested = validation.entry >= 0
     for j in np.unique(validation.fold[tested & (validation.fold >= 0)]):
         own = np.flatnonzero(tested & (validation.fold == j))
         gone = np.bincount(
             validation.entry[own], weights=validation.share[own], minlength=validation.unit.size
         )
-        factors = np.clip(1.0 - gone, 0.0, 1.0)
-        left = float(validation.copies @ factors)
-        if strata is not None and left > 0.0:
-            before = np.bincount(strata, weights=validation.copies)
-            after = np.bincount(strata, weights=validation.copies * factors)
-            ratio = np.divide(before, after, out=np.ones_like(before), where=after > 0)
-            factors = factors * ratio[strata]
-            factors *= left / float(validation.copies @ factors)
-        yield own, rows.reweighted(factors)
+        yield own, rows.reweighted(np.clip(1.0 - gone, 0.0, 1.0))
 
 
 def with_shares_of(rows: HeldRows, all_rows: HeldRows) -> HeldRows:

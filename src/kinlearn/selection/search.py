@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.stats import rankdata
 
-from kinlearn.selection.combine import combination_weights
+from kinlearn.selection.combine import stacked_weights, weighted_gram, within_se_weights
 from kinlearn.selection.grids import (
     MATERIAL_GAIN,
     WIDEN_REGS,
@@ -65,6 +65,9 @@ class GridSearch:
         self.rows, self.scoring, self.vote = rows, scoring, vote
         self.lowest = lowest or {}
         self.seconds = 0.0
+        self.judged = False
+        # weights of the columns, and the sums of points' scores that were made by them
+        self.summed: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     @property
     def points(self) -> list[Point]:
@@ -141,23 +144,41 @@ class GridSearch:
             raise ValueError(why_undefined(self.scoring, self.scores))
         self.mean_scores = np.nanmean(self.values, axis=1)
         self.best = int(np.nanargmax(self.mean_scores))
+        self.judged = True
 
     def _criteria(self) -> tuple[np.ndarray, np.ndarray | None]:
         """Score every point on every part, and every row where the criterion is a mean of rows."""
         return score_grid(self.scores, self.rows, self.scoring)
 
     def on(self, rows: Any) -> Self:
-        """Return the same search as judged by other weights of the held-out rows."""
+        """Return the same search as judged by other weights; points are scored when asked for."""
         other = copy.copy(self)
-        other.rows = rows
-        other._score()
+        other.rows, other.judged = rows, False
         return other
 
     def with_scores(self, scores: np.ndarray, rows: Any) -> Self:
         """Return the same search over scores of the same points for other rows."""
         other = copy.copy(self)
-        other.scores = scores
+        other.scores, other.summed = scores, None
         return other.on(rows)
+
+    def _sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """Gram matrix of the points' scores and their moments, by the weights of least squares.
+
+        Where some rows have less weight than in sums made before, only these are gone through.
+        """
+        flat = self.scores.reshape(len(self.scores), -1)
+        target, weights = self.rows.fit_targets.ravel(), self.rows.fit_weights
+        if weights.ndim == 1:
+            weights = np.repeat(weights, self.scores.shape[2])
+        weights = weights.ravel()
+        if self.summed is not None:
+            before, gram, moment = self.summed
+            if before.size == weights.size and (before >= weights).all():
+                less, lesser = weighted_gram(flat, target, np.sqrt(before - weights))
+                return gram - less, moment - lesser
+        self.summed = (weights, *weighted_gram(flat, target, np.sqrt(weights)))
+        return self.summed[1:]
 
     def combined(self, rule: str, refine: bool = False) -> np.ndarray:
         """Return the weights of the points under a rule.
@@ -184,9 +205,20 @@ class GridSearch:
 
     def mix(self, rule: str, chosen: np.ndarray | None = None) -> np.ndarray:
         """Return the weights of the points under a rule, of the `chosen` ones only if given."""
-        candidates = np.arange(len(self.mean_scores))
+        candidates = np.arange(len(self.scores))
         if chosen is not None:
             candidates = candidates[chosen]
+        weights = np.zeros(len(self.scores))
+        if rule == "stack":
+            gram, moment = self._sums()
+            weights[candidates] = stacked_weights(
+                gram[np.ix_(candidates, candidates)], moment[candidates]
+            )
+            if weights.any():
+                return weights
+            rule = "best"
+        if not self.judged:
+            self._score()
         if rule == "within_se" and self.vote is not None:
             candidates = self._best_of_each(self.vote, candidates)
         by_row, row_weights = self.by_row, self.rows.weights
@@ -200,16 +232,12 @@ class GridSearch:
             # log-odds are no probabilities: their squared error would say nothing
             criterion = "squared_error" if self.rows.beta is None else "brier"
             by_row = row_scores(scores, self.rows, criterion)
-        weights = np.zeros(len(self.mean_scores))
-        weights[candidates] = combination_weights(
-            rule,
-            scores,
-            self.rows.fit_targets,
-            self.rows.fit_weights,
-            np.empty((0, 0)) if by_row is None else by_row,
-            row_weights,
-            int(np.nanargmax(self.mean_scores[candidates])),
-        )
+        best = int(np.nanargmax(self.mean_scores[candidates]))
+        if rule == "within_se":
+            assert by_row is not None
+            weights[candidates] = within_se_weights(by_row, row_weights, best)
+        else:
+            weights[candidates[best]] = 1.0
         return weights
 
     def _best_of_each(self, name: str, candidates: np.ndarray) -> np.ndarray:
