@@ -2,12 +2,11 @@
 
 Identical rows are merged before a fit, but they were seen separately, often with different labels,
 and a new row may coincide with them. Holding all of them out at once would ask for the
-probabilities of a row never seen. Whole weights are numbers of copies up to their common divisor;
-other weights say nothing of copies, and every row as passed is one.
+probabilities of a row never seen. Weights are multiplicities up to a common unit, so that their
+scale does not matter; without one, every row as passed is one copy.
 
-Equal rows in continuous columns that agree in their labels are one thing seen more than once (a
-bootstrap sample, a record entered twice, a weight): a copy would be predicted by the others, and
-all of them leave together.
+A few equal rows that agree in their labels are one thing seen more than once (a bootstrap sample, a
+record entered twice, a weight): a copy would be predicted by the others, and all leave together.
 """
 
 from __future__ import annotations
@@ -20,8 +19,14 @@ import scipy.sparse as sp
 from kinlearn.kernels.measures import Rows
 from kinlearn.rows import DistinctRows
 
-# Where rows are fewer than this share of what was passed, each is met again and again.
-FEW_DISTINCT = 0.2
+# Weights that are no whole numbers have a common unit if they are multiples of it up to this share
+# of the largest one, and if the unit is no smaller than the second share.
+MULTIPLE_TOLERANCE = 1e-9
+LEAST_UNIT = 1e-6
+# Equal rows may be one thing where distinct ones are at least this share of all copies, or, in
+# continuous columns, of the rows passed.
+SOME_COPIES = 0.5
+CONTINUOUS_COPIES = 0.2
 # Up to this share of repeated rows may have different labels where copies are one thing.
 FEW_CONFLICTS = 0.05
 
@@ -113,8 +118,8 @@ def find_units(
     X : array or CSR matrix of shape (n_distinct, d), optional
         The distinct rows themselves, where equal ones may be one thing seen more than once.
     counted : bool, default=True
-        Whether whole weights are numbers of copies. If not, or if weights are no whole numbers,
-        every passed row is one copy, of its own weight.
+        Whether weights with a common unit are numbers of copies. If not, or if there is no common
+        unit, every passed row is one copy, of its own weight.
 
     Examples
     --------
@@ -149,6 +154,10 @@ def find_units(
 def are_one_thing(X: Rows, units: Units) -> bool:
     """Whether equal rows are one thing seen more than once, rather than cases that look alike.
 
+    Cases that look alike differ in their labels now and then; a bootstrap sample, a record entered
+    twice and a weight do not. A row that is met again and again is a case each time, unless its
+    columns are continuous.
+
     Parameters
     ----------
     X : array or CSR matrix of shape (n_distinct, d)
@@ -159,12 +168,11 @@ def are_one_thing(X: Rows, units: Units) -> bool:
     kinds = np.bincount(units.row)
     passed = np.bincount(units.row[units.of[units.of >= 0]])
     several = (passed > 1) | (np.bincount(units.row, units.mass / units.one) > 1.5)
-    return bool(
-        several.any()
-        and kinds.size >= FEW_DISTINCT * passed.sum()
-        and (kinds > 1).sum() <= FEW_CONFLICTS * several.sum()
-        and is_continuous(X)
-    )
+    if not several.any() or (kinds > 1).sum() > FEW_CONFLICTS * several.sum():
+        return False
+    if kinds.size >= SOME_COPIES * units.count:
+        return True
+    return kinds.size >= CONTINUOUS_COPIES * passed.sum() and is_continuous(X)
 
 
 def is_continuous(X: Rows) -> bool:
@@ -176,16 +184,28 @@ def is_continuous(X: Rows) -> bool:
 
 
 def common_unit(values: np.ndarray) -> float | None:
-    """Return the greatest common divisor of whole numbers; None if some are not whole.
+    """Return the largest number of which all `values` are multiples, None if there is none.
 
     Examples
     --------
     >>> import numpy as np
     >>> from kinlearn.units import common_unit
-    >>> common_unit(np.array([2.0, 4.0, 6.0])), common_unit(np.array([1.0, 1.5]))
+    >>> common_unit(np.array([2.0, 4.0, 6.0])), common_unit(np.array([1.0, 2.0**0.5]))
     (2.0, None)
     """
     distinct = np.unique(values)
-    if distinct[-1] >= 2.0**53 or (distinct != np.floor(distinct)).any():
-        return None
-    return float(np.gcd.reduce(distinct.astype(np.int64)))
+    largest = float(distinct[-1])
+    if largest < 2.0**53 and (distinct == np.floor(distinct)).all():
+        return float(np.gcd.reduce(distinct.astype(np.int64)))
+    tolerance = MULTIPLE_TOLERANCE * largest
+    unit = float(distinct[0])
+    for value in distinct[1:]:
+        a, b = float(value), unit
+        while b > tolerance:  # Euclid's algorithm, with remainders up to rounding
+            a, b = b, abs(a - b * round(a / b))
+        unit = a
+        if unit < LEAST_UNIT * largest:
+            return None
+    # the remainders' rounding is spread over all values
+    multiples = np.round(distinct / unit)
+    return float(distinct @ multiples / (multiples @ multiples))

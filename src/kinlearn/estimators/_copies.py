@@ -57,9 +57,9 @@ def warn_of_copies(data: TrainingSet, groups: Any) -> None:
     copies = int((data.units.of >= 0).sum()) - data.n_rows
     if data.units.together and copies:
         warnings.warn(
-            f"{copies} rows are exact copies of others in columns that are continuous, with the "
-            "same labels: they are taken for one thing seen more than once, and held out together. "
-            "If they are different cases, pass groups=np.arange(len(y)).",
+            f"{copies} rows are exact copies of others, with the same labels: they are taken for "
+            "one thing seen more than once, and held out together. If they are different cases, "
+            "pass groups=np.arange(len(y)).",
             UserWarning,
             stacklevel=3,
         )

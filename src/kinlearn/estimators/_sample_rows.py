@@ -131,7 +131,7 @@ def _rows(sums: NormalEquations, sample: HeldOutSample, factors: Array) -> Sampl
     one = weights / sample.counts if unit is None else np.full(sample.size, unit)
     n_units = sums.n_rows if unit is None else round(total / unit)
     distinct = find_distinct_rows(sample.X, task=sample.task)
-    if _one_thing(sample, distinct, weights, one):
+    if _one_thing(sample, distinct, weights, one, unit):
         one = weights
         n_units = round(sums.n_rows * distinct.n_distinct / float(sample.counts.sum()))
     return SampleRows(
@@ -145,7 +145,13 @@ def _rows(sums: NormalEquations, sample: HeldOutSample, factors: Array) -> Sampl
     )
 
 
-def _one_thing(sample: HeldOutSample, distinct: DistinctRows, weights: Array, one: Array) -> bool:
+def _one_thing(
+    sample: HeldOutSample,
+    distinct: DistinctRows,
+    weights: Array,
+    one: Array,
+    unit: float | None,
+) -> bool:
     """Whether equal rows of the sample are one thing seen more than once."""
     everything = np.arange(sample.size)
     units = Units(
@@ -154,7 +160,7 @@ def _one_thing(sample: HeldOutSample, distinct: DistinctRows, weights: Array, on
         of=np.repeat(everything, np.maximum(sample.counts.astype(np.intp), 1)),
         mass=weights,
         one=one,
-        count=float(sample.size),
+        count=float(sample.counts.sum() if unit is None else weights.sum() / unit),
         passed=weights,
     )
     return are_one_thing(sample.X[distinct.first], units)
