@@ -110,11 +110,13 @@ class PrimalTasks:
         needed = 8 * m * (2 * ROWS_AT_ONCE + 2 * self.n_tasks * m)
         return max(1, int(self.features.memory_mb * 2**20 // needed))
 
-    def validation(self, data: TrainingSet, max_rows: int, seed: int) -> Validation:
+    def validation(
+        self, data: TrainingSet, max_rows: int, seed: int, groups: Index | None = None
+    ) -> Validation:
         """Leave-one-out of at most `max_rows` rows; of fewer where each is a system to solve."""
         if effective_sharing(self.similarity, 0.5) is None:
             max_rows = min(max_rows, GENERAL_HELD_OUT_ROWS)
-        return data.validation("loo", max_rows=max_rows, seed=seed)
+        return data.validation("loo", groups, max_rows=max_rows, seed=seed)
 
     def leave_one_out(self, sigma: float, sharing: float, reg: float, held: HeldOutCopies) -> Array:
         """Leave-one-out scores of some copies of rows, centres kept, shape (entries, c)."""

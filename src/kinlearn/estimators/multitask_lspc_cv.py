@@ -214,7 +214,7 @@ feature_names_in_
         one_out = validation.splits.leave_one_out
         primal = find_primal(self, data, index, chosen) if one_out else None
         if primal is not None:
-            validation = primal.validation(data, GRID_ROWS, self._seed())
+            validation = primal.validation(data, GRID_ROWS, self._seed(), groups)
             grid = PrimalGrid(primal, HeldOutCopies.of(data, validation))
         else:
             n_decompositions = sigmas.size * sharings.size
