@@ -27,8 +27,6 @@ LEAST_UNIT = 1e-6
 # continuous columns, of the rows passed.
 SOME_COPIES = 0.5
 CONTINUOUS_COPIES = 0.2
-# Up to this share of repeated rows may have different labels where copies are one thing.
-FEW_CONFLICTS = 0.05
 
 
 @dataclass(frozen=True)
@@ -155,7 +153,7 @@ def are_one_thing(X: Rows, units: Units) -> bool:
     """Whether equal rows are one thing seen more than once, rather than cases that look alike.
 
     Cases that look alike differ in their labels now and then; a bootstrap sample, a record entered
-    twice and a weight do not. A row that is met again and again is a case each time, unless its
+    twice and a weight never do. A row that is met again and again is a case each time, unless its
     columns are continuous.
 
     Parameters
@@ -168,7 +166,7 @@ def are_one_thing(X: Rows, units: Units) -> bool:
     kinds = np.bincount(units.row)
     passed = np.bincount(units.row[units.of[units.of >= 0]])
     several = (passed > 1) | (np.bincount(units.row, units.mass / units.one) > 1.5)
-    if not several.any() or (kinds > 1).sum() > FEW_CONFLICTS * several.sum():
+    if not several.any() or (kinds > 1).any():
         return False
     if kinds.size >= SOME_COPIES * units.count:
         return True
@@ -178,7 +176,8 @@ def are_one_thing(X: Rows, units: Units) -> bool:
 def is_continuous(X: Rows) -> bool:
     """Whether a column tells nearly all distinct rows apart by numbers that are not whole."""
     if sp.issparse(X):
-        return False
+        columns = sp.csc_matrix(X)
+        X = columns[:, np.flatnonzero(np.diff(columns.indptr) > 0.9 * X.shape[0])].toarray()
     fractional = np.flatnonzero((np.floor(X) != X).mean(axis=0) > 0.5)
     return any(np.unique(X[:, j]).size > 0.9 * len(X) for j in fractional)
 

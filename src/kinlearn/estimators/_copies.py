@@ -16,6 +16,8 @@ from kinlearn.units import find_units
 
 # Weights of so many copies a row are more likely shares of a population than counts of rows.
 MANY = 20
+# Fewer copies than this share of the rows change nothing that is worth a word.
+WORTH_SAYING = 0.05
 
 
 def find_copies(X: Any, y: Any) -> tuple[float, NDArray[np.intp] | None]:
@@ -55,7 +57,7 @@ def warn_of_copies(data: TrainingSet, groups: Any) -> None:
     if groups is not None:
         return
     copies = int((data.units.of >= 0).sum()) - data.n_rows
-    if data.units.together and copies:
+    if data.units.together and copies >= WORTH_SAYING * data.n_rows:
         warnings.warn(
             f"{copies} rows are exact copies of others, with the same labels: they are taken for "
             "one thing seen more than once, and held out together. If they are different cases, "

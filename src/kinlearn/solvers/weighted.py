@@ -134,7 +134,11 @@ class WeightedSpectrum:
             rest = np.maximum(1.0 - leverage[at, r], 1.0 - LARGEST_LEVERAGE)[:, None]
             scores[r, bare] = self.Z[at] - u[at] / rest / root[at]
             a = Q @ filtered
-            correction = (b22[:, [r]] * u[centers] - b12[:, [r]] * a) / determinant[:, [r]]
+            # a row that nothing else predicts leaves a singular system: as if it were no centre
+            alone = u[centers] / np.maximum(b11[:, [r]], 1.0 - LARGEST_LEVERAGE)
+            numerator = b22[:, [r]] * u[centers] - b12[:, [r]] * a
+            solvable = np.broadcast_to(determinant[:, [r]] < 0.0, numerator.shape)
+            correction = np.divide(numerator, determinant[:, [r]], out=alone, where=solvable)
             scores[r, owned] = self.Z[centers] - correction / root[centers]
             if leaving is not None:
                 assert units is not None
