@@ -84,7 +84,7 @@ n_features_in_, feature_names_in_
     >>> from kinlearn import KernelLogisticRegressionCV
     >>> X, y = load_iris(return_X_y=True)
     >>> X = StandardScaler().fit_transform(X)
-    >>> model = KernelLogisticRegressionCV(regs=[1e-7, 1e-5, 1e-3, 1e-1]).fit(X, y)
+    >>> model = KernelLogisticRegressionCV(regs=[1e-9, 1e-7, 1e-5, 1e-3]).fit(X, y)
     >>> model.score(X, y) > 0.95
     True
     """
