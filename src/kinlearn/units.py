@@ -144,12 +144,15 @@ def find_units(
     passed = np.zeros(of.size)
     passed[kept] = each * (count / mass.sum())
     units = Units(rows.member[kept][first], kept[first], of, mass, one, count, passed)
-    if X is not None and are_one_thing(X, units):
+    n_passed = np.bincount(inverse.ravel())
+    if X is not None and are_one_thing(X, units.row, n_passed, mass / one, count):
         return units.as_one_thing()
     return units
 
 
-def are_one_thing(X: Rows, units: Units) -> bool:
+def are_one_thing(
+    X: Rows, row: np.ndarray, passed: np.ndarray, copies: np.ndarray, n_copies: float
+) -> bool:
     """Whether equal rows are one thing seen more than once, rather than cases that look alike.
 
     Cases that look alike differ in their labels now and then; a bootstrap sample, a record entered
@@ -160,17 +163,21 @@ def are_one_thing(X: Rows, units: Units) -> bool:
     ----------
     X : array or CSR matrix of shape (n_distinct, d)
         Distinct rows.
-    units : Units
-        The copies they stand for.
+    row : ndarray of shape (U,)
+        The distinct row of each unit.
+    passed, copies : ndarrays of shape (U,)
+        Number of rows passed, and of copies by weight, of each unit.
+    n_copies : float
+        Number of all copies.
     """
-    kinds = np.bincount(units.row)
-    passed = np.bincount(units.row[units.of[units.of >= 0]])
-    several = (passed > 1) | (np.bincount(units.row, units.mass / units.one) > 1.5)
+    kinds = np.bincount(row)
+    rows_passed = np.bincount(row, weights=passed)
+    several = (rows_passed > 1.5) | (np.bincount(row, weights=copies) > 1.5)
     if not several.any() or (kinds > 1).any():
         return False
-    if kinds.size >= SOME_COPIES * units.count:
+    if kinds.size >= SOME_COPIES * n_copies:
         return True
-    return kinds.size >= CONTINUOUS_COPIES * passed.sum() and is_continuous(X)
+    return bool(kinds.size >= CONTINUOUS_COPIES * rows_passed.sum()) and is_continuous(X)
 
 
 def is_continuous(X: Rows) -> bool:

@@ -12,7 +12,7 @@ from kinlearn.rows import DistinctRows, find_distinct_rows
 from kinlearn.statistics import NormalEquations
 from kinlearn.statistics.held_out_sample import HeldOutSample
 from kinlearn.tasks import find_tasks
-from kinlearn.units import Units, are_one_thing, common_unit
+from kinlearn.units import are_one_thing, common_unit
 
 Array = NDArray[np.float64]
 
@@ -153,14 +153,7 @@ def _one_thing(
     unit: float | None,
 ) -> bool:
     """Whether equal rows of the sample are one thing seen more than once."""
-    everything = np.arange(sample.size)
-    units = Units(
-        row=distinct.member,
-        first=everything,
-        of=np.repeat(everything, np.maximum(sample.counts.astype(np.intp), 1)),
-        mass=weights,
-        one=one,
-        count=float(sample.counts.sum() if unit is None else weights.sum() / unit),
-        passed=weights,
+    copies = sample.counts.sum() if unit is None else weights.sum() / unit
+    return are_one_thing(
+        sample.X[distinct.first], distinct.member, sample.counts, weights / one, float(copies)
     )
-    return are_one_thing(sample.X[distinct.first], units)
