@@ -84,7 +84,9 @@ class TunedLogistic(LogisticClassifier):
         """Five folds unless told otherwise, or as many as there are rows or groups to hold out."""
         if self.cv is not None:
             return self.cv
-        units = int((data.units.of >= 0).sum()) if groups is None else np.unique(groups).size
+        units = data.n_rows if data.units.together else int((data.units.of >= 0).sum())
+        if groups is not None:
+            units = np.unique(groups).size
         return max(2, min(N_FOLDS, units))
 
     def _log_odds_rows(self, data: TrainingSet, validation: Validation) -> HeldOutRows:
