@@ -188,3 +188,14 @@ def test_logistic_tasks_sorted_by_class_are_tuned_like_shuffled_ones():
     ]
     first, second = (model.predict_proba(X, task=task) for model in fitted)
     np.testing.assert_allclose(first, second, atol=1e-5)
+
+
+def test_a_refit_forgets_the_links_of_the_fit_before():
+    rng = np.random.default_rng(0)
+    coarse, labels = rng.integers(0, 2, size=(200, 1)).astype(float), rng.integers(0, 2, size=200)
+    model = LSPC(class_weight="balanced").fit(coarse, labels)
+    assert hasattr(model, "gamma_")
+    X = rng.normal(size=(40, 2))
+    model.set_params(class_weight=None, posterior="rounded").fit(X, labels[:40])
+    left = {"gamma_", "score_floor_", "prior_shift_", "held_out_links_", "held_out_scores_"}
+    assert not left & set(vars(model))

@@ -93,8 +93,10 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         return data
 
     def _drop_stream(self) -> None:
-        """A fit anew does not add to an earlier stream."""
-        for name in ("statistics_", "held_out_log_loss_"):
+        """A fit anew does not add to an earlier stream, nor answer by an earlier fit's links."""
+        streamed = ("statistics_", "held_out_log_loss_")
+        learnt = ("held_out_scores_", "held_out_links_", "gamma_", "score_floor_", "prior_shift_")
+        for name in (*streamed, *learnt):
             self.__dict__.pop(name, None)
 
     def _kernel(self) -> Kernel:
