@@ -80,6 +80,7 @@ class GridTuned(KernelClassifier):
                 score=lambda learnt: learnt.scores,
                 numbers=lambda learnt: learnt.calibration.numbers(),
                 learn_without=None if search_without is None else learn_without,
+                n_scores=search.scores.size,
             )
         )
         return found

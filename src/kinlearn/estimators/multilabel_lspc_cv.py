@@ -245,6 +245,7 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
                 learn,
                 score=lambda learnt: learnt.scores,
                 numbers=lambda learnt: learnt.calibration.numbers(),
+                n_scores=search.scores.size,
             )
         )
         return found

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
+
+from kinlearn.solvers.lapack import pivoted_cholesky
 
 RULES = ("stack", "within_se", "best")
 # A point of less than this share changes no probability visibly, but costs a solve.
 NEGLIGIBLE = 1e-3
+# What is left of a Gram matrix below this share of its largest entry is rounding.
+SQUARED_NOISE = 1e-14
 
 
 def stack_weights(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -37,12 +41,15 @@ def stack_weights(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) 
 
 def stacked_weights(gram: np.ndarray, moment: np.ndarray) -> np.ndarray:
     """The weights of :func:`stack_weights` from the points' Gram matrix and their moments."""
-    # NNLS wants a design matrix: any root of the Gram matrix will do
-    values, vectors = eigh(gram)
-    kept = values > values[-1] * 1e-14
-    root_values = np.sqrt(values[kept])
-    design = root_values[:, None] * vectors[:, kept].T
-    right = (vectors[:, kept].T @ moment) / root_values
+    # NNLS wants a design matrix: any root of the Gram matrix will do, and a triangular one is cheap
+    scale = float(np.diagonal(gram).max(initial=0.0))
+    if scale <= 0.0:
+        return np.zeros(moment.size)
+    root, order = pivoted_cholesky(gram / scale, SQUARED_NOISE)
+    rank = root.shape[1]
+    right = solve_triangular(root[:rank], moment[order[:rank]] / scale, lower=True)
+    design = np.empty((rank, moment.size))
+    design[:, order] = root.T
     solution, _ = nnls(design, right, maxiter=30 * moment.size)
     total = solution.sum()
     if total <= 0.0:

@@ -17,6 +17,8 @@ from kinlearn.selection.folds import Validation
 from kinlearn.threads import run_in_threads
 
 Learnt = TypeVar("Learnt")
+# Learning from fewer numbers takes many short steps, in which threads wait for each other.
+MANY_SCORES = 2_000_000
 
 
 class Held(Protocol):
@@ -85,6 +87,7 @@ def reported_scores(
     score: Callable[[Learnt], np.ndarray],
     numbers: Callable[[Learnt], np.ndarray],
     learn_without: Callable[[np.ndarray], Learnt] | None = None,
+    n_scores: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return scores and links of the passed rows, by what was learnt from the other folds.
 
@@ -101,6 +104,8 @@ def reported_scores(
     learn_without : callable, optional
         Learns from all but some passed rows, of which the points' scores know nothing either. Where
         rows are few, the scores of the others still tell much about a row that helped to make them.
+    n_scores : int, default=0
+        How many numbers are learnt from; of many, folds are worked on side by side.
 
     Returns
     -------
@@ -115,7 +120,8 @@ def reported_scores(
         own, others = fold
         return own, learn(others) if learn_without is None else learn_without(own)
 
-    parts = run_in_threads(learn_one, rows_of_others(rows))
+    at_once = None if n_scores >= MANY_SCORES else 1
+    parts = run_in_threads(learn_one, rows_of_others(rows), at_most=at_once)
     some = parts[0][1] if parts else learn(rows)
     scores = np.full((n_passed, score(some).shape[1]), np.nan)
     links = np.full((n_passed, numbers(some).size), np.nan)

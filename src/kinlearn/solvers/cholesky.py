@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
+
+from kinlearn.solvers.lapack import cholesky_in_place
 
 
 def ridge_solutions(
@@ -41,8 +43,7 @@ def ridge_solutions(
     """
     column = None if weights is None else weights[:, None]
     scaled = Phi if column is None else np.sqrt(column) * Phi
-    # the transpose of a C-ordered array is what Fortran expects, so that BLAS makes no copy
-    gram = blas.dsyrk(1.0, scaled.T, lower=1)
+    gram = (scaled.T @ scaled).T  # by columns, as LAPACK wants it
     solutions = np.empty((len(ridges), Phi.shape[1], Z.shape[1]))
     for r, ridge in enumerate(ridges):
         last = r == len(ridges) - 1
@@ -76,7 +77,7 @@ def fit_with_leave_one_out(
         The solution for ``n·reg``, and the scores of rows held out.
     """
     n = K.shape[0]
-    gram = blas.dsyrk(1.0, K.T, lower=1)
+    gram = (K.T @ K).T  # by columns, as LAPACK wants it
     factor = factor_in_place(gram.copy(order="F"), n * reg)
     coefficients = _corrected(factor, K, Z, None, n * reg)
     mu2 = (n - 1) * reg
@@ -99,14 +100,13 @@ def fit_with_leave_one_out(
 def factor_in_place(gram: np.ndarray, ridge: float) -> np.ndarray:
     """Add `ridge` to the diagonal of a Fortran-ordered symmetric array and factor it there."""
     gram.flat[:: gram.shape[0] + 1] += ridge
-    factor, info = lapack.dpotrf(gram, lower=1, overwrite_a=1)
-    if info != 0:
+    if not cholesky_in_place(gram):
         # rounding has eaten a ridge far below the largest eigenvalue times machine precision
         raise np.linalg.LinAlgError(
             f"The system could not be factored: the ridge {ridge:.3g} is too small beside the "
             "kernel's values. Use a larger reg."
         )
-    return factor
+    return gram
 
 
 def solve_factored(factor: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import eigh
 
 from kinlearn.solvers.copies import remaining, without_one_copy
 from kinlearn.solvers.gram import gram
+from kinlearn.solvers.lapack import eigh
 from kinlearn.solvers.splits import Block, Splits
 
 
@@ -195,5 +195,5 @@ class FixedCenterSpectrum:
 
 
 def _decompose(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    d, V = eigh(H, lower=True, driver="evd", check_finite=False)
+    d, V = eigh(H)
     return np.maximum(d, 0.0), V

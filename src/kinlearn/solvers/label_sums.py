@@ -16,13 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from kinlearn.solvers.label_similarity import (
     SIMILARITIES,
     check_similarity_matrix,
     keep_strongest,
 )
+from kinlearn.solvers.lapack import eigh
 from kinlearn.solvers.primal import held_out_scores
 from kinlearn.solvers.sylvester import precision_factors
 
@@ -104,7 +104,7 @@ class LabelSums:
         h : ndarray of shape (m, 1 + T)
         total_weight : float
         """
-        d, V = eigh(H, driver="evd", check_finite=False)
+        d, V = eigh(H)
         targets = np.column_stack([2.0 * h[:, 1:] - h[:, :1], h[:, :1]])
         return cls(np.maximum(d, 0.0), V, V.T @ targets, total_weight)
 

@@ -19,8 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_solve, eigh, lapack
+from scipy.linalg import LinAlgError, cho_solve, lapack
 from scipy.sparse.csgraph import connected_components
+
+from kinlearn.solvers.lapack import eigh
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -113,8 +115,7 @@ def _part(gram: Array, covariance: Array, task: Index, root: Array, rows: Index)
     if not (root == 1.0).all():
         shared *= root
         shared *= root[:, None]
-    # Transposed, it lies in memory as LAPACK wants it, and need not be copied.
-    values, vectors = eigh(shared.T, driver="evd", overwrite_a=True, check_finite=False)
+    values, vectors = eigh(shared, overwrite=True)
     return SpectrumPart(rows, np.clip(values, 0.0, None), vectors)
 
 

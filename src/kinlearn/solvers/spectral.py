@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh, lapack
 
 from kinlearn.solvers.copies import without_block, without_one_copy
+from kinlearn.solvers.lapack import eigh, pivoted_cholesky
 from kinlearn.solvers.splits import Block, Splits
 
 # A wide kernel has few eigenvalues that matter: those a pivoted Cholesky factorisation finds before
@@ -44,8 +44,7 @@ class SymmetricSpectrum:
     @classmethod
     def of(cls, K: np.ndarray, Z: np.ndarray, dtype: type = np.float64) -> SymmetricSpectrum:
         """Decompose K, in the given precision; K may be overwritten."""
-        # LAPACK's divide and conquer through SciPy: NumPy would run float32 at double's cost
-        s, U = eigh(np.asarray(K, dtype=dtype), driver="evd", overwrite_a=True, check_finite=False)
+        s, U = eigh(np.asarray(K, dtype=dtype), overwrite=True)
         Z = Z.astype(dtype, copy=False)
         return cls(s, U, Z, U.T @ Z)
 
@@ -57,12 +56,12 @@ class SymmetricSpectrum:
         of rank n/2 an eighth of the work.
         """
         n = K.shape[0]
-        factor, pivots, rank, _ = lapack.dpstrf(K.astype(np.float64), tol=RESIDUE, lower=1)
-        if rank > LOW_RANK * n:
+        ordered, pivots = pivoted_cholesky(K.astype(np.float64), RESIDUE)
+        if ordered.shape[1] > LOW_RANK * n:
             return cls.of(K, Z, np.float32)
-        L = np.empty((n, rank), order="F")
-        L[pivots - 1] = np.tril(factor[:, :rank])
-        s, W = eigh(L.T @ L, driver="evd", overwrite_a=True, check_finite=False)
+        L = np.empty_like(ordered)
+        L[pivots] = ordered
+        s, W = eigh(L.T @ L, overwrite=True)
         kept = s > RESIDUE
         s, W = s[kept], W[:, kept]
         U = (L @ (W / np.sqrt(s))).astype(np.float32)

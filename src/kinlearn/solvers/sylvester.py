@@ -19,8 +19,9 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
+
+from kinlearn.solvers.lapack import eigh
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -66,11 +67,11 @@ def feature_spectrum(
         is then eigendecomposed and never squared.
     """
     if weights is None and symmetric:
-        values, vectors = scipy.linalg.eigh(features, driver="evd", check_finite=False)
+        values, vectors = eigh(features)
         return FeatureSpectrum(vectors, values, vectors, None)
     root = None if weights is None else np.sqrt(weights)
     scaled = features if root is None else root[:, None] * features
-    left, values, right = scipy.linalg.svd(scaled, full_matrices=False, check_finite=False)
+    left, values, right = np.linalg.svd(scaled, full_matrices=False)
     return FeatureSpectrum(left, values, np.ascontiguousarray(right.T), root)
 
 

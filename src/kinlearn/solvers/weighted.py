@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import blas, eigh, svd
 
 from kinlearn.solvers.copies import without_block, without_one_copy
+from kinlearn.solvers.lapack import eigh
 from kinlearn.solvers.primal import LARGEST_LEVERAGE
 from kinlearn.solvers.splits import Block, Splits
 
@@ -69,12 +69,11 @@ class WeightedSpectrum:
         root = np.sqrt(weights)[:, None]
         B = root * Phi
         if fast:
-            gram = blas.dsyrk(1.0, B.T, lower=1)
-            squared, Q = eigh(gram, driver="evd", overwrite_a=True, check_finite=False)
+            squared, Q = eigh(B.T @ B, overwrite=True)
             squared = np.maximum(squared, 0.0)
             T = B @ Q
         else:
-            P, s, Qt = svd(B, full_matrices=False, overwrite_a=True, check_finite=False)
+            P, s, Qt = np.linalg.svd(B, full_matrices=False)
             T, squared, Q = P * s, s**2, np.ascontiguousarray(Qt.T)
         return cls(T, squared, Q, Z, weights, own, T.T @ (root * Z))
 

@@ -1,0 +1,1 @@
+"""What every estimator says, as recorded at one commit, to compare later ones with."""
