@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_info
 
 import kinlearn as kin
 from kinlearn.datasets import make_related_tasks, make_rotated_labels
@@ -42,6 +43,12 @@ KEPT = (
     "coverage_",
     "error_bound_",
 )
+
+
+def blas_kernels() -> str:
+    """Which kernels BLAS computes by, the same on machines that round alike."""
+    found = {(one["internal_api"], one.get("architecture")) for one in threadpool_info()}
+    return str(sorted(str(one) for one in found if one[0] != "openmp"))
 
 
 def classes(n: int = 60, c: int = 3) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
