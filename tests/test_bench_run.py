@@ -113,8 +113,8 @@ def test_a_failure_is_recorded_with_its_reason():
 
 
 def test_a_cell_is_stopped_at_its_limit():
-    found = run_cell(Key("single", "digits", "SVC, calibrated", 0), 300, 0.5)
-    assert found == {"status": "timeout", "reason": "not finished after 0.5 s"}
+    found = run_cell(Key("single", "digits", "SVC, calibrated", 0), 300, 0.05)
+    assert found == {"status": "timeout", "reason": "not finished after 0.05 s"}
 
 
 def test_a_child_that_dies_is_told():
@@ -154,7 +154,7 @@ def test_which_cells_are_finished():
 
 
 def test_a_method_that_ran_out_of_time_is_not_tried_on_other_splits(tmp_path):
-    plan = Plan(["single"], seeds=2, quick=True, limit=0.3, data=["digits"])
+    plan = Plan(["single"], seeds=2, quick=True, limit=0.05, data=["digits"])
     plan = Plan(**vars(plan) | {"methods": ["HistGradientBoosting"]})
     started = []
     journal = Journal(tmp_path)
@@ -162,7 +162,7 @@ def test_a_method_that_ran_out_of_time_is_not_tried_on_other_splits(tmp_path):
     assert len(keys) == len(started) == 4
     late = [journal.cells[key] for key in keys if key.method == "HistGradientBoosting"]
     assert [cell["status"] for cell in late] == ["timeout"] * 2
-    assert late[1]["reason"] == "the first split was not finished after 0.3 s"
+    assert late[1]["reason"] == "the first split was not finished after 0.05 s"
 
 
 def test_quick_and_full_cells_are_not_mixed(whole):
