@@ -218,53 +218,54 @@ def on_own_threads(method: Method) -> Method:
     return work  # type: ignore[return-value]
 
 
-def run_in_threads(
-    function: Callable[[Item], Result],
-    items: Iterable[Item],
-    *,
-    side: int = 0,
-    at_most: int | None = None,
-) -> list[Result]:
-    """Return ``[function(item) for item in items]``, worked on side by side.
+@contextmanager
+def side_by_side(
+    n_items: int, *, side: int = 0, at_most: int | None = None
+) -> Iterator[Callable[[Callable[[Item], Result], Iterable[Item]], Iterable[Result]]]:
+    """Give a ``map`` whose items are worked on side by side.
+
+    What it gives for an item must not depend on the other items. It raises what the first item that
+    fails raises; items not yet begun are left.
 
     Parameters
     ----------
-    function : callable
-        What it gives for an item must not depend on the other items.
-    items : iterable
+    n_items : int
+        How many there will be.
     side : int, optional
-        Rows of the square matrices that it decomposes: those in work together take at most a
+        Rows of the square matrices that one decomposes: those in work together take at most a
         quarter of the memory that is free. A single one of 6000 rows or more has threads of BLAS.
     at_most : int, optional
         Most items in work at one time.
 
-    Raises
-    ------
-    Exception
-        What the first item that fails raises; items not yet begun are left.
-
     Examples
     --------
-    >>> run_in_threads(abs, [-1, 2, -3])
+    >>> with side_by_side(3) as each:
+    ...     list(each(abs, [-1, 2, -3]))
     [1, 2, 3]
     """
-    items = list(items)
     with own_threads():
         most = _room.get()
-        wanted = min(len(items), most, _most_in_memory(side, most), at_most or most)
-        added = _busy.take(wanted - 1)
+        wanted = min(n_items, most, _most_in_memory(side, most), at_most or most)
+        added = _busy.take(wanted - 1) if wanted > 1 else 0
         try:
             if added == 0:
                 with threaded_blas(side):
-                    return [function(item) for item in items]
+                    yield map
+                return
             share = max(1, most // (added + 1))
             with ThreadPoolExecutor(added + 1) as pool:
 
-                def work(context: Context, item: Item) -> Result:
-                    # NumPy's error state and our own room are part of the caller's context
-                    return context.run(_with_room, share, function, item)
+                def each(
+                    function: Callable[[Item], Result], items: Iterable[Item]
+                ) -> Iterable[Result]:
+                    def work(context: Context, item: Item) -> Result:
+                        # NumPy's error state and our own room are part of the caller's context
+                        return context.run(_with_room, share, function, item)
 
-                return list(pool.map(work, [copy_context() for _ in items], items))
+                    items = list(items)
+                    return pool.map(work, [copy_context() for _ in items], items)
+
+                yield each
         finally:
             _busy.add(-added)
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from kinlearn.kernels.library import Kernel
 from kinlearn.kernels.measures import Rows
-from kinlearn.threads import run_in_threads
+from kinlearn.threads import side_by_side
 
 # A block that stays in the processor's cache is exponentiated and multiplied faster than a large
 # one: this many bytes a block measured best, whatever larger memory is allowed.
@@ -78,7 +78,8 @@ class KernelMap:
         def work(rows: slice) -> None:
             self.kernel.profile(self.measure.block(X[rows]), sigma, features[rows])
 
-        run_in_threads(work, parts)
+        with side_by_side(len(parts)) as each:
+            list(each(work, parts))
         return features
 
     def scores(
@@ -114,5 +115,6 @@ class KernelMap:
             for sigma, coef in zip(sigmas, coefs, strict=True):
                 total += self.kernel.profile(values, float(sigma), buffer) @ coef
 
-        run_in_threads(work, blocks, at_most=int(allowed // budget))
+        with side_by_side(len(blocks), at_most=int(allowed // budget)) as each:
+            list(each(work, blocks))
         return out

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn.kernels.limits import LARGEST_FACTOR, LARGEST_SIMILARITY, LARGEST_VALUE
 from kinlearn.kernels.measures import (
     ChiSquaredDistances,
     Cosines,
@@ -22,6 +21,14 @@ from kinlearn.kernels.measures import (
 from kinlearn.kernels.squared_distances import SquaredDistances
 
 Profile = Callable[[np.ndarray, float, np.ndarray], np.ndarray]
+# A double ends at 1.8e308: differences are squared and added up over features.
+LARGEST_VALUE = 1e150
+# Three of a kernel's values are multiplied and added up over rows when a solution is refined.
+LARGEST_SIMILARITY = 1e80
+# Inner products of values up to here are similarities up to there.
+LARGEST_FACTOR = 1e40
+# So many rows tell the median distance.
+MEDIAN_ROWS = 2000
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,93 @@ class Kernel:
     width_measure: Callable[[Rows], Measure] = SquaredDistances
     width_power: float = 0.5
     largest: float = LARGEST_VALUE
+
+    def check(self, X: Rows, names: Any = None) -> None:
+        """Raise where X holds a value that the kernel cannot take, and say which.
+
+        Values so large that their squares overflow would come out as NaN; counts are not negative.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d)
+            Finite values.
+        names : sequence of str, optional
+            Names of the columns.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rows = np.array([[1.0, 1e160]])
+        >>> resolve_kernel("rbf").check(rows, ["a", "b"])  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        ValueError: Column 'b' holds 1e+160 (row 0), but beyond 1e+150 the arithmetic...
+        """
+        values = X.data if sp.issparse(X) else X
+        if values.size == 0:
+            return
+        smallest = float(values.min())
+        if self.name == "chi2" and smallest < 0:
+            # the first words are those scikit-learn's own checks look for
+            raise ValueError(
+                f"Negative values in data passed to kernel='chi2' (smallest {smallest:.3g}): "
+                "it is for counts and histograms; use kernel='rbf' for other features."
+            )
+        if max(float(values.max()), -smallest) <= self.largest:
+            return
+        at = int(np.abs(values).argmax())
+        if sp.issparse(X):
+            found = X.tocoo()
+            row, column, value = int(found.row[at]), int(found.col[at]), found.data[at]
+        else:
+            row, column = (int(i) for i in np.unravel_index(at, X.shape))
+            value = X[row, column]
+        name = repr(str(names[column])) if names is not None else f"{column} (counted from 0)"
+        raise ValueError(
+            f"Column {name} holds {value:.6g} (row {row}), but beyond {self.largest:g} the "
+            f"arithmetic of kernel={self.name!r} overflows: look for a wrong value there, or "
+            "divide the column by a constant."
+        )
+
+    def median_width(
+        self, X: Rows, order: np.ndarray | None = None, max_rows: int = MEDIAN_ROWS
+    ) -> float:
+        """Return the median distance between distinct rows, in the kernel's own measure.
+
+        Exact up to `max_rows` rows; beyond that, of that many rows evenly spread over `order`, so
+        that the answer depends neither on chance nor on how the data are shuffled. Kernels without
+        a width, and a single distinct row, give 1.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d)
+            Distinct rows.
+        order : ndarray of shape (n,), optional
+            An order of the rows.
+        max_rows : int
+            Bound on the rows looked at.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> resolve_kernel("rbf").median_width(np.array([[0.0], [1.0], [3.0]]))
+        2.0
+        """
+        n_rows = X.shape[0]
+        if not self.has_width or n_rows < 2:
+            return 1.0
+        if n_rows > max_rows:
+            spread = np.linspace(0, n_rows - 1, max_rows).astype(np.intp)
+            X = X[spread if order is None else order[spread]]
+        distances = self.width_measure(X).square()
+        pairs = distances[np.tri(distances.shape[0], k=-1, dtype=bool)]
+        median = float(np.median(pairs, overwrite_input=True))
+        if median <= 0.0:  # rows that differ by less than the arithmetic can tell
+            positive = pairs[pairs > 0.0]
+            if positive.size == 0:
+                return 1.0
+            median = float(positive.mean())
+        return median**self.width_power
 
 
 def gaussian_profile(squared: np.ndarray, sigma: float, out: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
-from kinlearn.kernels.measures import Rows, as_double
+from kinlearn.kernels.measures import Rows
 
 # So many centres, evenly spread, tell where the middle is.
 MIDDLE_ROWS = 51
@@ -106,7 +106,7 @@ class SquaredDistances:
     """
 
     def __init__(self, centers: Rows) -> None:
-        self.given = as_double(centers)
+        self.given = centers.astype(np.float64, copy=False)
         self.sparse = sp.issparse(self.given)
         self.shift = middle_point(self.given)
         if self.sparse:
@@ -122,7 +122,7 @@ class SquaredDistances:
 
     def block(self, X: Rows) -> np.ndarray:
         if self.sparse or sp.issparse(X):
-            X = as_double(X)
+            X = X.astype(np.float64, copy=False)
             distances, norms = self._mixed_parts().block(X)
         else:
             distances, norms = self._dense_block(X)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kinlearn.kernels.evaluation import row_blocks
 from kinlearn.solvers.copies import remaining
 from kinlearn.solvers.splits import Splits
-from kinlearn.threads import room, run_in_threads
+from kinlearn.threads import room, side_by_side
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -148,7 +148,8 @@ class FeaturePasses:
             for i in range(thread, len(self.blocks), self.n_threads):
                 work(thread, self.blocks[i], self._block(i))
 
-        run_in_threads(share, range(self.n_threads))
+        with side_by_side(self.n_threads) as each:
+            list(each(share, range(self.n_threads)))
 
     def right_hand_side(self, data: FoldedTargets, nearest: bool) -> tuple[Array, Array]:
         """Return ``PhiᵀDZ`` of every problem and, if asked for, the weight nearest each centre."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.threads import run_in_threads
+from kinlearn.threads import side_by_side
 
 Array = NDArray[np.float64]
 
@@ -34,7 +34,8 @@ def gram(rows: Array) -> Array:
     n_rows, size = rows.shape
     n_parts = min(MOST_PARTS, n_rows // LEAST_ROWS, PRODUCT_BYTES // (8 * size**2))
     parts = np.array_split(rows, max(1, n_parts))
-    products = run_in_threads(lambda part: np.asarray(part.T @ part), parts)
+    with side_by_side(len(parts)) as each:
+        products = list(each(lambda part: np.asarray(part.T @ part), parts))
     total: Array = products[0]
     for product in products[1:]:
         total += product

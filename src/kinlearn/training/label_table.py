@@ -1,4 +1,4 @@
-"""Reading Y: 0/1 indicators or classes per column, with NaN where a label was not observed."""
+"""Labels as they were given: classes, or columns of 0/1 indicators or classes, NaN unobserved."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -26,12 +28,15 @@ class LabelTable:
         Names of the columns, or their numbers.
     indicator : bool
         Whether every observed value is 0 or 1.
+    single : bool
+        Whether they were given one-dimensional: one label, whose classes may be of any type.
     """
 
     codes: NDArray[np.intp]
     classes: list[np.ndarray]
     names: np.ndarray
     indicator: bool
+    single: bool = False
 
     @property
     def n_labels(self) -> int:
@@ -135,3 +140,65 @@ def _check_whole(values: Array, observed: np.ndarray, names: np.ndarray) -> None
         f"Y holds {values[row, column]:g} in row {row} of label {names[column]}, which is not an "
         "integer: labels must be 0/1 indicators or integer classes, NaN where unobserved."
     )
+
+
+def read_classes(y: Any, estimator_name: str) -> LabelTable:
+    """Read a one-dimensional y as the one label that it is.
+
+    Examples
+    --------
+    >>> read_classes(["b", "a", "b"], "LSPC").codes.ravel()
+    array([1, 0, 1])
+    """
+    refuse_mixed_labels(y)
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if classes.size < 2:
+        raise ValueError(
+            f"{estimator_name} needs at least two classes, but y holds one class only: "
+            f"{classes[0]!r}."
+        )
+    return LabelTable(codes.reshape(-1, 1), [classes], np.arange(1), False, single=True)
+
+
+def refuse_mixed_labels(y: Any, name: str = "y") -> None:
+    """Raise where strings and other things stand side by side.
+
+    ``np.asarray([1, "a"])`` makes ``"1"`` of the number, and in an array of objects the two cannot
+    be ordered. An array whose type is not object is of one kind, or can no longer tell.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels, or a table of such, which has checks of its own.
+    name : str
+        What the person called it.
+
+    Examples
+    --------
+    >>> from kinlearn.training.label_table import refuse_mixed_labels
+    >>> refuse_mixed_labels(["a", "b"])
+    >>> refuse_mixed_labels([1, "a"])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ValueError: y mixes labels that cannot be ordered (int, str), such as 1 and 'a': make all...
+    """
+    if isinstance(y, (list, tuple)):
+        values: Any = y
+    elif getattr(getattr(y, "dtype", None), "kind", "") == "O" and y.ndim == 1:
+        values = np.asarray(y, dtype=object)
+    else:
+        return
+    examples: dict[type, Any] = {}
+    for value in values:
+        examples.setdefault(type(value), value)
+    texts = [value for kind, value in examples.items() if issubclass(kind, str)]
+    others = [value for kind, value in examples.items() if not issubclass(kind, str)]
+    if texts and others:
+        kinds = ", ".join(sorted(kind.__name__ for kind in examples))
+        raise ValueError(
+            f"{name} mixes labels that cannot be ordered ({kinds}), such as {others[0]!r} and "
+            f"{texts[0]!r}: make all labels strings or all numbers, and leave out rows whose label "
+            "is missing."
+        )

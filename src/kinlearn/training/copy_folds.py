@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.rows import DistinctRows
-from kinlearn.selection.folds import Validation, in_order_of_values, leaving_of_units, report_folds
-from kinlearn.selection.label_folds import deal_labels
+from kinlearn.training.copies import DistinctRows
+from kinlearn.training.folds import Validation, in_order_of_values, leaving_of_units, report_folds
+from kinlearn.training.label_folds import deal_labels
 from kinlearn.solvers.splits import Block, Splits
-from kinlearn.units import Units
+from kinlearn.training.copies import Units
 
 
 def deal_copies(
@@ -22,7 +22,7 @@ def deal_copies(
     """Return how many copies of each unit each of k folds holds, (k, U).
 
     Every fold has as many copies of a unit as can be shared alike; the rest is dealt out by
-    :func:`kinlearn.selection.label_folds.deal_labels`.
+    :func:`kinlearn.training.label_folds.deal_labels`.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def deal_copies(
     Examples
     --------
     >>> import numpy as np
-    >>> from kinlearn.rows import find_distinct_rows
-    >>> from kinlearn.selection.copy_folds import deal_copies
-    >>> from kinlearn.units import find_units
+    >>> from kinlearn.training.copies import find_distinct_rows
+    >>> from kinlearn.training.copy_folds import deal_copies
+    >>> from kinlearn.training.copies import find_units
     >>> rows = find_distinct_rows(np.zeros((2, 1)))
     >>> units = find_units(rows, np.array([0, 1]), weights=np.array([4.0, 6.0]))
     >>> deal_copies(2, rows, units, np.array([[0], [1]]), seed=0).sum(axis=0)

@@ -50,7 +50,7 @@ def deal_labels(
     Examples
     --------
     >>> import numpy as np
-    >>> from kinlearn.selection.label_folds import deal_labels
+    >>> from kinlearn.training.label_folds import deal_labels
     >>> Y = np.zeros((40, 2), dtype=int)
     >>> Y[:10, 0] = Y[:4, 1] = 1  # sorted, one label inside the other
     >>> fold = deal_labels(2, Y, np.arange(40), seed=0)

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 
-from kinlearn.rows import DistinctRows
-from kinlearn.selection.label_folds import deal_labels
+from kinlearn.training.copies import DistinctRows
+from kinlearn.training.label_folds import deal_labels
 from kinlearn.solvers.splits import Block, Leaving, Splits
-from kinlearn.units import Units
+from kinlearn.training.copies import Units
 
 Fold = tuple[np.ndarray, np.ndarray]  # passed rows to train on, and to test on
 # Folds for what is learnt from held-out scores: weights of grid points, scales, offsets, beta. Of
@@ -350,7 +350,7 @@ def deal(k: int, strata: np.ndarray, rank: np.ndarray, seed: int) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from kinlearn.selection.folds import deal
+    >>> from kinlearn.training.folds import deal
     >>> y = np.repeat([0, 1], 4)
     >>> fold = deal(2, y, np.arange(8), seed=0)
     >>> np.bincount(fold[y == 0]), np.bincount(fold[y == 1])

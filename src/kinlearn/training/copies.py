@@ -1,9 +1,13 @@
-"""What can be held out one at a time: a single copy of a row, its other copies stay.
+"""Identical rows: which rows are distinct, and which copies these stand for.
 
-Identical rows are merged before a fit, but they were seen separately, often with different labels,
-and a new row may coincide with them. Holding all of them out at once would ask for the
-probabilities of a row never seen. Weights are multiplicities up to a common unit, so that their
-scale does not matter; without one, every row as passed is one copy.
+Before any fit, identical rows become one row of larger weight, and rows without weight go. Ridge on
+coefficients with every row a centre would make a doubled row differ from a doubled weight. Distinct
+rows are therefore what centres and the median distance are made of.
+
+What is held out is a single copy of a row, its other copies stay. Copies were seen separately, often
+with different labels, and a new row may coincide with them: holding all of them out at once would
+ask for the probabilities of a row never seen. Weights are multiplicities up to a common unit, so
+that their scale does not matter; without one, every row as passed is one copy.
 
 A few equal rows that agree in their labels are one thing seen more than once (a bootstrap sample, a
 record entered twice, a weight): a copy would be predicted by the others, and all leave together.
@@ -17,7 +21,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from kinlearn.kernels.measures import Rows
-from kinlearn.rows import DistinctRows
 
 # Weights that are no whole numbers have a common unit if they are multiples of it up to this share
 # of the largest one, and if the unit is no smaller than the second share.
@@ -27,6 +30,101 @@ LEAST_UNIT = 1e-6
 # continuous columns, of the rows passed.
 SOME_COPIES = 0.5
 CONTINUOUS_COPIES = 0.2
+
+
+@dataclass(frozen=True)
+class DistinctRows:
+    """Which rows are kept, and what the others became.
+
+    Attributes
+    ----------
+    first : ndarray of shape (n_distinct,)
+        Position of the first occurrence of each distinct row of positive weight, in their order.
+    member : ndarray of shape (n_rows,)
+        The distinct row each row belongs to; -1 for a row of no weight.
+    canonical : ndarray of shape (n_distinct,)
+        The distinct rows in an order that depends on their values alone, so that what is drawn from
+        them does not change when the data are shuffled.
+    """
+
+    first: np.ndarray
+    member: np.ndarray
+    canonical: np.ndarray
+
+    @property
+    def n_distinct(self) -> int:
+        return int(self.first.size)
+
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """Add up `values` (one row per original row) over the members of each distinct row."""
+        kept = self.member >= 0
+        if self.n_distinct == self.member.size:
+            return values[self.first].astype(np.float64)
+        matrix = sp.csr_matrix(
+            (np.ones(int(kept.sum())), (self.member[kept], np.flatnonzero(kept))),
+            shape=(self.n_distinct, self.member.size),
+        )
+        return np.asarray(matrix @ values)
+
+    def without(self, passed: np.ndarray) -> tuple[DistinctRows, np.ndarray]:
+        """Return the distinct rows of all others but some passed rows, and which ones they are."""
+        member = self.member.copy()
+        member[passed] = -1
+        left = np.flatnonzero(member >= 0)
+        kept, first = np.unique(member[left], return_index=True)
+        place = np.full(self.n_distinct + 1, -1)  # the last one is for rows without weight
+        place[kept] = np.arange(kept.size)
+        canonical = place[self.canonical]
+        return DistinctRows(left[first], place[member], canonical[canonical >= 0]), kept
+
+
+def find_distinct_rows(
+    X: Rows, weights: np.ndarray | None = None, task: np.ndarray | None = None
+) -> DistinctRows:
+    """Find the distinct (row, task) pairs of positive weight, in the order they first occur.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.training.copies import find_distinct_rows
+    >>> find_distinct_rows(np.array([[1.0], [2.0], [1.0]])).member
+    array([0, 1, 0])
+    """
+    n_rows = X.shape[0]
+    positive = np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0)
+    kept = X if positive.size == n_rows else X[positive]
+    labels = _sparse_labels(kept) if sp.issparse(kept) else _dense_labels(kept)
+    if task is not None:
+        labels = np.unique(np.column_stack([labels, task[positive]]), axis=0, return_inverse=True)[
+            1
+        ]
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    member = np.full(n_rows, -1, dtype=np.intp)
+    member[positive] = rank[inverse.ravel()]
+    return DistinctRows(first=positive[first[order]], member=member, canonical=rank)
+
+
+def _dense_labels(X: np.ndarray) -> np.ndarray:
+    """Number the rows so that equal rows, bit for bit up to the sign of zero, share a number."""
+    contiguous = np.ascontiguousarray(X) + 0.0  # minus zero becomes zero
+    if contiguous.shape[1] == 0:
+        return np.zeros(contiguous.shape[0], dtype=np.intp)
+    as_bytes = contiguous.view(np.dtype((np.void, contiguous.itemsize * contiguous.shape[1])))
+    return np.unique(as_bytes.ravel(), return_inverse=True)[1]
+
+
+def _sparse_labels(X: sp.csr_matrix) -> np.ndarray:
+    """Number equal rows of a sparse matrix: sort by a random projection, compare neighbours."""
+    direction = np.random.RandomState(0).standard_normal(X.shape[1])
+    order = np.argsort(X @ direction, kind="stable")
+    ordered = X[order]
+    differs = np.asarray(abs(ordered[1:] - ordered[:-1]).sum(axis=1)).ravel() > 0
+    labels = np.empty(X.shape[0], dtype=np.intp)
+    labels[order] = np.concatenate([[0], np.cumsum(differs)])
+    return labels
 
 
 @dataclass(frozen=True)
@@ -122,8 +220,8 @@ def find_units(
     Examples
     --------
     >>> import numpy as np
-    >>> from kinlearn.rows import find_distinct_rows
-    >>> from kinlearn.units import find_units
+    >>> from kinlearn.training.copies import find_distinct_rows
+    >>> from kinlearn.training.copies import find_units
     >>> X, y = np.array([[0.0], [0.0], [0.0], [1.0]]), np.array([0, 0, 1, 1])
     >>> units = find_units(find_distinct_rows(X), y)
     >>> units.mass, units.one, units.count
@@ -195,7 +293,7 @@ def common_unit(values: np.ndarray) -> float | None:
     Examples
     --------
     >>> import numpy as np
-    >>> from kinlearn.units import common_unit
+    >>> from kinlearn.training.copies import common_unit
     >>> common_unit(np.array([2.0, 4.0, 6.0])), common_unit(np.array([1.0, 2.0**0.5]))
     (2.0, None)
     """
