@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.centers import METHODS, choose_centers
-from kinlearn.estimators._base import KernelClassifier
 from kinlearn.estimators._checks import check_choice
+from kinlearn.estimators._classifier import KernelClassifier
 from kinlearn.estimators._held_out import last_step
 from kinlearn.familiarity import reference_support
 from kinlearn.kernels import KernelMap
 from kinlearn.solvers.projection import project_coefficients
 from kinlearn.threads import own_threads
+from kinlearn.training.centers import METHODS, choose_centers
 
 # What speaks of single training rows, and would outlive the rows that compression drops.
 ROW_BY_ROW = ("held_out_scores_", "held_out_links_", "cv_scores_", "cv_rows_")
@@ -111,28 +112,31 @@ def compress(
     return small
 
 
-def _fewer_centers(model: Any, n_centers: int, selection: str, random_state: Any) -> Any:
-    kernel, rows = model._kernel(), model.centers_
-    sigma = float(np.median(model.kept_sigmas_))
+def _fewer_centers(estimator: Any, n_centers: int, selection: str, random_state: Any) -> Any:
+    model = estimator.model_
+    kernel, rows = model.kernel, model.centers
+    sigma = float(np.median(model.sigmas))
     rng = check_random_state(random_state)
     positions = choose_centers(rows, n_centers, selection, kernel, sigma, rng)
-    full = KernelMap(kernel, rows, model.memory_mb)
-    few = KernelMap(kernel, rows[positions], model.memory_mb)
-    small = copy.copy(model)
+    full = KernelMap(kernel, rows, estimator.memory_mb)
+    few = KernelMap(kernel, rows[positions], estimator.memory_mb)
+    small = copy.copy(estimator)
     for name in ROW_BY_ROW:
         vars(small).pop(name, None)
-    small.centers_, small.n_centers_ = rows[positions], n_centers
-    small.support_ = reference_support(
-        kernel, rows, small.centers_, positions, np.arange(rows.shape[0])
+    everything = np.arange(rows.shape[0])
+    shared = model.shared
+    small.model_ = replace(
+        model,
+        centers=rows[positions],
+        support=reference_support(kernel, rows, rows[positions], positions, everything),
+        coef=_project(full, few, rows, model.sigmas, model.coef),
+        shared=None if shared is None else _project(full, few, rows, model.sigmas, shared),
     )
-    small.coef_ = _project(full, few, rows, model.kept_sigmas_, model.coef_)
-    if hasattr(model, "shared_coef_"):
-        small.shared_coef_ = _project(full, few, rows, model.kept_sigmas_, model.shared_coef_)
-    if hasattr(model, "mix_shared_coef_"):
+    if hasattr(estimator, "mix_shared_coef_"):
         small.mix_shared_coef_ = np.concatenate(
             [
-                _project(full, few, rows, model.mix_sigmas_[[k]], model.mix_shared_coef_[[k]])
-                for k in range(len(model.mix_sigmas_))
+                _project(full, few, rows, estimator.mix_sigmas_[[k]], shared_part[None])
+                for k, shared_part in enumerate(estimator.mix_shared_coef_)
             ]
         )
     return small

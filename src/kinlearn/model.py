@@ -204,14 +204,31 @@ class Calibration:
             return mixed
         return self.layout.scaled(mixed, self.scales) + self.offset
 
-    def numbers(self) -> Array:
-        """The links as numbers: every label's β, then every label's γ, ε and each class's s."""
-        shifts = [
+    @property
+    def class_scale(self) -> Any:
+        """a of every class's score, of many labels a list."""
+        scales = [np.ones(size) for size in self.layout.sizes]
+        scales = scales if self.scales is None else self.scales
+        return scales[0] if self.layout.n_labels == 1 else scales
+
+    @property
+    def leans(self) -> bool:
+        """Whether links bring probabilities back from a class weight."""
+        return any(np.ndim(link.shift) > 0 for link in self.links)
+
+    @property
+    def shift(self) -> Array:
+        """s of the classes of each label, label after label."""
+        parts = [
             np.broadcast_to(link.shift, size)
             for link, size in zip(self.links, self.layout.sizes, strict=True)
         ]
+        return np.concatenate(parts)
+
+    def numbers(self) -> Array:
+        """The links as numbers: every label's β, then every label's γ, ε and each class's s."""
         betas, gammas = zip(*[(link.beta, link.gamma) for link in self.links], strict=True)
-        return np.concatenate([betas, gammas, [self.common.floor], *shifts])
+        return np.concatenate([betas, gammas, [self.common.floor], self.shift])
 
 
 def links_of(numbers: Array, layout: ScoreLayout) -> list[Link]:
@@ -268,6 +285,20 @@ class Labels:
         return ScoreLayout(self.indicator, tuple(sizes))
 
     @property
+    def class_names(self) -> Any:
+        """``classes_`` as scikit-learn has it: an array, of labels with many classes a list."""
+        if self.single:
+            return self.classes[0]
+        return np.arange(len(self.classes)) if self.indicator else self.classes
+
+    @property
+    def prior(self) -> Any:
+        """Share of each class, of indicators that of being on, else a list over labels."""
+        if self.single:
+            return self.priors[0]
+        return np.array([prior[1] for prior in self.priors]) if self.indicator else self.priors
+
+    @property
     def learnt_priors(self) -> list[Array]:
         return [prior for prior, ok in zip(self.priors, self.learnt, strict=True) if ok]
 
@@ -305,9 +336,7 @@ class Labels:
         """
         if not self.indicator:
             columns = self.fill(self.layout.by_label(scores), len(scores))
-            chosen = [
-                own[q.argmax(axis=1)] for own, q in zip(self.classes, columns, strict=True)
-            ]
+            chosen = [own[q.argmax(axis=1)] for own, q in zip(self.classes, columns, strict=True)]
             return chosen[0] if self.single else np.column_stack(chosen)
         assert self.thresholds is not None
         on = self.probabilities(proba, len(scores)) > self.thresholds
@@ -387,9 +416,7 @@ class KernelModel:
         return [
             posterior(q, self.rule, link, None if fallbacks is None else fallbacks[t])
             for t, (q, link) in enumerate(
-                zip(
-                    self.calibration.layout.by_label(scores), self.calibration.links, strict=True
-                )
+                zip(self.calibration.layout.by_label(scores), self.calibration.links, strict=True)
             )
         ]
 
@@ -397,6 +424,36 @@ class KernelModel:
         """Return probabilities as users get them."""
         return self.labels.probabilities(self.probabilities(scores), len(scores))
 
-    def with_calibration(self, calibration: Calibration) -> KernelModel:
-        """The same scores with other probabilities."""
-        return replace(self, calibration=calibration)
+    def predicted(self, scores: Array) -> np.ndarray:
+        """Return classes, or 0/1 indicators."""
+        proba = self.probabilities(scores) if self.labels.indicator else []
+        return self.labels.predicted(scores, proba)
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """From scores to probabilities, learnt label by learnt label."""
+        return self.calibration.links
+
+    def for_all_labels(self, learnt: list[float]) -> Array:
+        """Numbers of the learnt labels, NaN for the others."""
+        out = np.full(self.labels.learnt.size, np.nan)
+        out[self.labels.learnt] = learnt
+        return out
+
+    def finished(self) -> KernelModel:
+        """The same with class scales, and rounding where the rule asks for it, in its numbers."""
+        calibration, layout = self.calibration, self.calibration.layout
+        coef, shared = self.coef, self.shared
+        if calibration.scales is not None:
+            coef = layout.scaled(coef, calibration.scales)
+            shared = None if shared is None else layout.scaled(shared, calibration.scales)
+        if self.rule == "rounded_parameters":
+            coef = layout.rounded_parameters(coef)
+            shared = None if shared is None else layout.rounded_parameters(shared)
+            # of indicators, each label then has a sum of its own
+            calibration = replace(calibration, offset=np.zeros(coef.shape[-1]))
+        return replace(self, coef=coef, shared=shared, calibration=calibration)
+
+    def with_thresholds(self, thresholds: Array | None) -> KernelModel:
+        """The same probabilities with other decisions."""
+        return replace(self, labels=replace(self.labels, thresholds=thresholds))

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from kinlearn.centers import POOL_FACTOR
-from kinlearn.kernels.width import MEDIAN_ROWS
+from kinlearn.kernels.library import MEDIAN_ROWS
+from kinlearn.training.centers import POOL_FACTOR
 
 __all__ = ["Plan", "plan"]
 

@@ -29,7 +29,7 @@ def reduce_partitions(reader: Any, empty: NormalEquations, parts: Partitions) ->
 
     Parameters
     ----------
-    reader : estimator
+    reader : BatchReader
         Knows how rows are validated and weighted; without fitted arrays, as it goes to all workers.
     empty : NormalEquations
         Sums of no rows over the centres in use.
@@ -84,7 +84,7 @@ def partition_sums(
     try:
         column = getattr(reader, "task_column", None)
         X, ids = split_tasks(X, task, column)
-        X, y, weights = reader._read_batch(X, y, weights)
+        X, y, weights = reader.read(X, y, weights)
         if ids is None:
             sums[0].update(X, y, sample_weight=weights)
             return sums

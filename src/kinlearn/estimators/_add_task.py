@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,14 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
-    validate_data,
 )
 
-from kinlearn.estimators._task_base import TaskClassifier
-from kinlearn.labels import refuse_mixed_labels
-from kinlearn.rows import find_distinct_rows
+from kinlearn.kernels import KernelMap
 from kinlearn.solvers.multitask_dual import solve
 from kinlearn.solvers.task_covariance import mean_similarity
 from kinlearn.threads import on_own_threads
+from kinlearn.training.copies import find_distinct_rows
+from kinlearn.training.label_table import refuse_mixed_labels
 
 Array = NDArray[np.float64]
 
@@ -46,112 +46,115 @@ def conditional_parameters(
     return shared + phi.T @ duals
 
 
-class AddsTasks(TaskClassifier):
-    """Gives a fitted multi-task model further tasks."""
+@on_own_threads
+def add_task(self: Any, X: Any, y: Any, task: Any, sample_weight: Any = None) -> Any:
+    """Learn one new task without touching the others: a conditional update, not a refit.
 
-    @on_own_threads
-    def add_task(self, X: Any, y: Any, task: Any, sample_weight: Any = None) -> Any:
-        """Learn one new task without touching the others: a conditional update, not a refit.
+    The new task's parameters minimise the objective with all other tasks' parameters, the
+    centres, N and T held at their fitted values, and the new task tied to every other by their
+    mean similarity. Predictions for the other tasks, the shared part and the calibration do
+    not change by a bit. Cost: one solve of the size of the new task. Fit anew to let the new
+    task's samples speak for the others, too.
 
-        The new task's parameters minimise the objective with all other tasks' parameters, the
-        centres, N and T held at their fitted values, and the new task tied to every other by their
-        mean similarity. Predictions for the other tasks, the shared part and the calibration do
-        not change by a bit. Cost: one solve of the size of the new task. Fit anew to let the new
-        task's samples speak for the others, too.
+    Parameters
+    ----------
+    X : array-like or CSR matrix of shape (n, n_features)
+        Rows of the new task, without a task column.
+    y : array-like of shape (n,)
+        Labels, of classes the model knows.
+    task : hashable
+        The new task's id.
+    sample_weight : array-like of shape (n,), optional
+        Weights, on the scale of those in fit; ``class_weight`` is not applied.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, n_features)
-            Rows of the new task, without a task column.
-        y : array-like of shape (n,)
-            Labels, of classes the model knows.
-        task : hashable
-            The new task's id.
-        sample_weight : array-like of shape (n,), optional
-            Weights, on the scale of those in fit; ``class_weight`` is not applied.
+    Returns
+    -------
+    self
+    """
+    check_is_fitted(self)
+    model = self.model_
+    assert model.shared is not None
+    tasks = _with_new_task(self, task)
+    X = self._rows(X)
+    labels = _known_labels(self, y, X)
+    weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+    rows = find_distinct_rows(X, weights)
+    totals = rows.total(weights)
+    targets = rows.total(weights[:, None] * np.eye(len(self.classes_))[labels])
+    targets = targets / totals[:, None]
+    features = KernelMap(model.kernel, model.centers, self.memory_mb)
+    distinct = X[rows.first]
+    tie = mean_similarity(self.similarity_)
+    new = np.zeros_like(model.shared)
+    for k, sigma in enumerate(self.mix_sigmas_):
+        sharing = float(self.mix_sharings_[k])
+        pull = 1.0 + sharing / (1.0 - sharing) * tie if sharing < 1.0 else np.inf
+        theta = conditional_parameters(
+            features.features(distinct, float(sigma)),
+            targets,
+            totals,
+            self.mix_shared_coef_[k],
+            float(self.mix_regs_[k]) * self.weight_per_task_,
+            pull if tie > 0.0 else 1.0,
+        )
+        at = int(np.flatnonzero(model.sigmas == sigma)[0])
+        new[at] += self.mix_weights_[k] * theta
+    if model.rule == "rounded_parameters":
+        new = np.maximum(new, 0.0)
+    _append_task(self, tasks, new, labels[weights > 0], tie)
+    return self
 
-        Returns
-        -------
-        self
-        """
-        check_is_fitted(self)
-        tasks = self._with_new_task(task)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        labels = self._known_labels(y, X)
-        weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        rows = find_distinct_rows(X, weights)
-        totals = rows.total(weights)
-        targets = rows.total(weights[:, None] * np.eye(len(self.classes_))[labels])
-        targets = targets / totals[:, None]
-        features = self._kernel_map(X)
-        distinct = X[rows.first]
-        tie = mean_similarity(self.similarity_)
-        new = np.zeros_like(self.shared_coef_)
-        for k, sigma in enumerate(self.mix_sigmas_):
-            sharing = float(self.mix_sharings_[k])
-            pull = 1.0 + sharing / (1.0 - sharing) * tie if sharing < 1.0 else np.inf
-            theta = conditional_parameters(
-                features.features(distinct, float(sigma)),
-                targets,
-                totals,
-                self.mix_shared_coef_[k],
-                float(self.mix_regs_[k]) * self.weight_per_task_,
-                pull if tie > 0.0 else 1.0,
-            )
-            at = int(np.flatnonzero(self.kept_sigmas_ == sigma)[0])
-            new[at] += self.mix_weights_[k] * theta
-        if self.posterior == "rounded_parameters":
-            new = np.maximum(new, 0.0)
-        self._append_task(tasks, new, labels[weights > 0], tie)
-        return self
 
-    def _with_new_task(self, task: Any) -> NDArray:
-        if self.tasks_ is None:
-            raise ValueError(
-                "add_task needs a model fitted with task ids: fit with task=, one id per sample."
-            )
-        if not hasattr(self, "mix_sigmas_"):
-            raise ValueError(
-                "The model was tuned on a single task, so there is no sharing to extend to "
-                "another: fit anew with the samples of both tasks."
-            )
-        if task in self.tasks_.tolist():
-            raise ValueError(
-                f"Task {task!r} is known already; fit anew to give a task further samples."
-            )
-        known = self.tasks_.tolist()
-        kinds = {isinstance(t, str) for t in (*known, task)}
-        if self.tasks_.dtype != object and len(kinds) > 1:
-            raise TypeError(
-                f"Task ids are of one kind, such as {known[0]!r}, but the new one is {task!r}."
-            )
-        if self.tasks_.dtype == object:
-            return np.fromiter((*known, task), dtype=object)
-        return np.array([*known, task])
+def _with_new_task(self: Any, task: Any) -> NDArray:
+    if self.tasks_ is None:
+        raise ValueError(
+            "add_task needs a model fitted with task ids: fit with task=, one id per sample."
+        )
+    if not hasattr(self, "mix_sigmas_"):
+        raise ValueError(
+            "The model was tuned on a single task, so there is no sharing to extend to "
+            "another: fit anew with the samples of both tasks."
+        )
+    if task in self.tasks_.tolist():
+        raise ValueError(
+            f"Task {task!r} is known already; fit anew to give a task further samples."
+        )
+    known = self.tasks_.tolist()
+    kinds = {isinstance(t, str) for t in (*known, task)}
+    if self.tasks_.dtype != object and len(kinds) > 1:
+        raise TypeError(
+            f"Task ids are of one kind, such as {known[0]!r}, but the new one is {task!r}."
+        )
+    if self.tasks_.dtype == object:
+        return np.fromiter((*known, task), dtype=object)
+    return np.array([*known, task])
 
-    def _known_labels(self, y: Any, X: Any) -> NDArray[np.intp]:
-        refuse_mixed_labels(y)
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        labels = np.searchsorted(self.classes_, y)
-        labels = np.minimum(labels, len(self.classes_) - 1)
-        strange = self.classes_[labels] != y
-        if strange.any():
-            raise ValueError(
-                f"The new task has the class {y[strange][0]!r}, which is not among the model's "
-                f"classes {self.classes_.tolist()}; fit anew with all tasks."
-            )
-        return labels
 
-    def _append_task(self, tasks: NDArray, coef: Array, labels: NDArray, tie: float) -> None:
-        n_tasks = len(tasks) - 1
-        # Ids stay sorted where they can be, because finding them again relies on it.
-        order = np.arange(n_tasks + 1) if tasks.dtype == object else np.argsort(tasks)
-        similarity = np.full((n_tasks + 1, n_tasks + 1), tie)
-        similarity[:n_tasks, :n_tasks] = self.similarity_
-        seen = np.zeros((1, len(self.classes_)), dtype=bool)
-        seen[0, labels] = True
-        self.tasks_ = tasks[order]
-        self.similarity_ = similarity[np.ix_(order, order)]
-        self.task_class_seen_ = np.vstack([self.task_class_seen_, seen])[order]
-        self.coef_ = np.concatenate([self.coef_, coef[:, None]], axis=1)[:, order]
+def _known_labels(self: Any, y: Any, X: Any) -> NDArray[np.intp]:
+    refuse_mixed_labels(y)
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(X, y)
+    labels = np.searchsorted(self.classes_, y)
+    labels = np.minimum(labels, len(self.classes_) - 1)
+    strange = self.classes_[labels] != y
+    if strange.any():
+        raise ValueError(
+            f"The new task has the class {y[strange][0]!r}, which is not among the model's "
+            f"classes {self.classes_.tolist()}; fit anew with all tasks."
+        )
+    return labels
+
+
+def _append_task(self: Any, tasks: NDArray, coef: Array, labels: NDArray, tie: float) -> None:
+    n_tasks = len(tasks) - 1
+    # Ids stay sorted where they can be, because finding them again relies on it.
+    order = np.arange(n_tasks + 1) if tasks.dtype == object else np.argsort(tasks)
+    similarity = np.full((n_tasks + 1, n_tasks + 1), tie)
+    similarity[:n_tasks, :n_tasks] = self.similarity_
+    seen = np.zeros((1, len(self.classes_)), dtype=bool)
+    seen[0, labels] = True
+    self.similarity_ = similarity[np.ix_(order, order)]
+    self.task_class_seen_ = np.vstack([self.task_class_seen_, seen])[order]
+    model = self.model_
+    coefs = np.concatenate([model.coef, coef[:, None]], axis=1)[:, order]
+    self.model_ = replace(model, tasks=tasks[order], coef=coefs)

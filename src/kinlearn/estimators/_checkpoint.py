@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kinlearn.estimators._batches import BatchReader, check_fits, stream_width
 from kinlearn.statistics import NormalEquations
 from kinlearn.statistics.batch import read_batch
 from kinlearn.statistics.row_hash import entry_hashes, name_salt, row_hashes, scramble
@@ -44,12 +45,12 @@ class Reached:
         return Reached(sums, self.rows + n_rows, self.batches + 1, *last)
 
 
-def batch_print(model: Any, batch: Batch) -> int:
+def batch_print(reader: BatchReader, batch: Batch) -> int:
     """A number that depends on the rows of a batch, their labels, tasks and weights, in any order.
 
     Adding up over parts of a batch, it is that of the batch.
     """
-    X, task = model._rows_and_tasks(batch)
+    X, task = reader.rows_and_tasks(batch)
     read = read_batch(X, batch.y, task, None, X.shape[1])
     keys = entry_hashes(row_hashes(read.X), read.targets.salts(np.arange(read.n_rows)))
     if read.ids is not None:
@@ -64,14 +65,15 @@ def batch_print(model: Any, batch: Batch) -> int:
 def settings(model: Any, centers_from: str) -> dict[str, Any]:
     """What must not change between a checkpoint and its resumption, in JSON's types."""
     chosen, drawn = model.centers is None, model.random_state
+    width = model.sigma if hasattr(model, "sigma") else stream_width(model)
     weights = model.class_weight
     found = {
         "centers": "chosen" if chosen else "given",
         "n_centers": model.n_centers if chosen else None,
         "center_selection": model.center_selection if chosen else None,
         "random_state": drawn if chosen and isinstance(drawn, (int, np.integer)) else None,
-        "sigma": model.sigma,
-        "centers_from": centers_from if chosen or isinstance(model.sigma, str) else None,
+        "sigma": width,
+        "centers_from": centers_from if chosen or isinstance(width, str) else None,
         "class_weight": sorted(weights.items(), key=str) if isinstance(weights, dict) else weights,
         "task_column": getattr(model, "task_column", None),
     }
@@ -82,7 +84,7 @@ def check_settings(
     path: Path, model: Any, sums: NormalEquations, mine: dict[str, Any], theirs: dict[str, Any]
 ) -> None:
     """Raise where sums of a checkpoint are not those that this model would make."""
-    model._check_fits(sums)
+    check_fits(model, sums)
     differing = [name for name in mine if mine[name] != theirs.get(name)]
     if differing:
         name = differing[0]

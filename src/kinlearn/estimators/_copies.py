@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kinlearn.estimators._training_set import TrainingSet
 from kinlearn.kernels.measures import Rows
-from kinlearn.rows import find_distinct_rows
-from kinlearn.units import find_units
-
-# Weights of so many copies a row are more likely shares of a population than counts of rows.
-MANY = 20
-# Fewer copies than this share of the rows change nothing that is worth a word.
-WORTH_SAYING = 0.05
+from kinlearn.training.copies import find_distinct_rows, find_units
 
 
 def find_copies(X: Any, y: Any) -> tuple[float, NDArray[np.intp] | None]:
@@ -36,8 +28,8 @@ def find_copies(X: Any, y: Any) -> tuple[float, NDArray[np.intp] | None]:
         The number that all rows with their labels occur in multiples of: 2 for a table joined to
         itself.
     same_thing : ndarray of shape (n,) or None
-        Where equal rows are one thing seen more than once (:func:`kinlearn.units.are_one_thing`),
-        the number of each row's distinct row; None where equal rows are different cases.
+        Where equal rows are one thing seen more than once
+        (:func:`kinlearn.training.copies.are_one_thing`), the number of each row's distinct row; None where equal rows are different cases.
     """
     numbers = _as_numbers(X)
     if numbers is None or numbers.shape[0] == 0:
@@ -50,40 +42,6 @@ def find_copies(X: Any, y: Any) -> tuple[float, NDArray[np.intp] | None]:
     if units.together:
         return 1.0, rows.member
     return float(units.one[0]), None
-
-
-def warn_of_copies(data: TrainingSet, groups: Any) -> None:
-    """Say, once, what will be held out one at a time where that may not be what is meant."""
-    if groups is not None:
-        return
-    copies = int((data.units.of >= 0).sum()) - data.n_rows
-    if data.units.together and copies >= WORTH_SAYING * data.n_rows:
-        warnings.warn(
-            f"{copies} rows are exact copies of others, with the same labels: they are taken for "
-            "one thing seen more than once, and held out together. If they are different cases, "
-            "pass groups=np.arange(len(y)).",
-            UserWarning,
-            stacklevel=3,
-        )
-    if data.units.whole.all():
-        return
-    weights = data.row_weights
-    if weights is None or (median := float(np.median(_copies_a_row(data)))) < MANY:
-        return
-    warnings.warn(
-        f"sample_weight holds multiples of {data.units.one[0]:g}, which are read as numbers of "
-        f"copies (half of the rows have {median:g} or more): one copy is held out, and the others "
-        "vouch for it. If they are no counts, pass groups=np.arange(len(y)), which holds out each "
-        "row with all its weight.",
-        UserWarning,
-        stacklevel=3,
-    )
-
-
-def _copies_a_row(data: TrainingSet) -> NDArray[np.float64]:
-    assert data.row_weights is not None
-    kept = data.units.of >= 0
-    return data.row_weights[kept] / data.units.one[data.units.of[kept]]
 
 
 def _as_numbers(X: Any) -> Rows | None:

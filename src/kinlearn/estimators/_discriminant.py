@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
+
+from kinlearn.estimators._checks import check_count as check_count
 
 
 def encode_classes(y: NDArray[Any], owner: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -35,13 +36,6 @@ def encode_classes(y: NDArray[Any], owner: str) -> tuple[NDArray[Any], NDArray[n
             "nothing about the scatter within classes; at least one class needs two rows."
         )
     return classes, codes.astype(np.intp)
-
-
-def check_count(name: str, value: Any, *, minimum: int = 1) -> int:
-    """A whole number of at least ``minimum``, or a sentence."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < minimum:
-        raise ValueError(f"{name} must be a whole number of at least {minimum}, not {value!r}.")
-    return int(value)
 
 
 def _is_number(value: Any) -> bool:

@@ -14,8 +14,8 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
 from kinlearn.estimators._discriminant import encode_classes
-from kinlearn.labels import refuse_mixed_labels
 from kinlearn.solvers.scatter import Floats, ReducedScatter, reduce_scatter
+from kinlearn.training.label_table import refuse_mixed_labels
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kinlearn.estimators._discriminant import cap_components, check_count, encode_classes
-from kinlearn.labels import refuse_mixed_labels
+from kinlearn.training.label_table import refuse_mixed_labels
 from kinlearn.solvers.scatter import Floats, ReducedScatter, reduce_scatter
 from kinlearn.threads import on_own_threads
 

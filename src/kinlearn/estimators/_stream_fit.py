@@ -14,16 +14,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn.centers import POOL_FACTOR
 from kinlearn.estimators._aside import unfitted
+from kinlearn.estimators._batches import BatchReader, stream_width
 from kinlearn.estimators._checkpoint import Reached, batch_print, check_settings, settings
-from kinlearn.estimators._checks import AUTO_CENTERS, check_choice
+from kinlearn.estimators._checks import check_choice
+from kinlearn.kernels.library import MEDIAN_ROWS
 from kinlearn.kernels.measures import Rows
-from kinlearn.kernels.width import MEDIAN_ROWS
 from kinlearn.statistics.held_out_sample import HeldOutSample
 from kinlearn.statistics.row_hash import row_hashes
 from kinlearn.statistics.storage import read, write
 from kinlearn.streams import Batch, ColumnRoles, StreamError, StreamProgress, open_source
+from kinlearn.training.centers import AUTO_CENTERS, POOL_FACTOR
 
 log = logging.getLogger("kinlearn.stream")
 
@@ -67,6 +68,7 @@ class StreamRun:
                     f"{name} must be a positive whole number, but {value!r} was given."
                 )
         self.model, self.roles, self.classes = model, roles, classes
+        self.reader = BatchReader(model)
         self.source = open_source(source, roles, batch_rows)
         self.centers_from = centers_from
         self.checkpoint = None if checkpoint is None else Path(checkpoint)
@@ -160,7 +162,7 @@ class StreamRun:
         rest: list[Batch] = []
         while left and (batch := next(batches, None)) is not None:
             over = min(left, batch.n_rows)
-            found += batch_print(self.model, batch.rows(slice(0, over)))
+            found += batch_print(self.reader, batch.rows(slice(0, over)))
             left -= over
             if over < batch.n_rows:
                 rest.append(batch.rows(slice(over, None)))
@@ -195,8 +197,8 @@ class StreamRun:
     def _add(self, batch: Batch) -> None:
         assert self.reached is not None
         try:
-            sums = self.model._with_batch(self.reached.sums, batch)
-            fingerprint = 0 if self.checkpoint is None else batch_print(self.model, batch)
+            sums = self.reader.add(self.reached.sums, batch)
+            fingerprint = 0 if self.checkpoint is None else batch_print(self.reader, batch)
         except (ValueError, TypeError) as error:
             raise self._failure(error, batch.where) from error
         self.reached = self.reached.after(sums, batch.n_rows, fingerprint)
@@ -267,7 +269,7 @@ class StreamRun:
             failure = error  # the rows before it are worth keeping first
         if n_rows == 0:
             raise StreamError("The stream holds no rows.")
-        self.reached = Reached(self.model._start(_stacked(first)))
+        self.reached = Reached(self.reader.begin(_stacked(first)))
         first.clear()
 
         def everything() -> Iterator[Batch]:
@@ -281,7 +283,7 @@ class StreamRun:
         return everything()
 
     def _init_rows(self) -> int:
-        return init_row_count(self.model.n_centers, self.model.centers, self.model.sigma)
+        return init_row_count(self.model.n_centers, self.model.centers, stream_width(self.model))
 
     def _start_from_reservoir(self) -> None:
         """A pass of its own keeps a sample of all rows, from which centres are chosen."""
@@ -304,12 +306,12 @@ class StreamRun:
             sample = sample.add(keys[at], X[at], nothing, ones, ones[:, None], counts)
         if sample is None or sample.size == 0:
             raise StreamError("The stream holds no rows.")
-        self.reached = Reached(self.model._start(sample.X))
+        self.reached = Reached(self.reader.begin(sample.X))
 
     def _rows_of(self, batch: Batch, number: int) -> Rows:
         """The features of a batch among the first, checked as far as they can be yet."""
         try:
-            return self.model._features_of(batch, reset=number == 0)
+            return self.reader.features(batch, reset=number == 0)
         except (ValueError, TypeError) as error:
             raise self._failure(error, batch.where, number) from error
 

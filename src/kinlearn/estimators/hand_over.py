@@ -23,10 +23,10 @@ from kinlearn.estimators._held_out import (
     own_held_out,
     rows_repeat,
 )
-from kinlearn.estimators._training_set import check_groups
 from kinlearn.estimators.task_wrapper import TaskWrapper, inner_has
 from kinlearn.selection.hand_over import choose_threshold, independent_share
 from kinlearn.tasks import find_tasks, number_tasks, split_tasks
+from kinlearn.training.training_set import check_groups
 
 REASONS = np.array(["answer", "unsure", "unfamiliar", "unknown task"])
 

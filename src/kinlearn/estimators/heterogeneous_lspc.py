@@ -17,7 +17,8 @@ from kinlearn.estimators._discriminant import check_choice, check_count
 from kinlearn.estimators._heterogeneous import PerTask, Task, validate_tasks
 from kinlearn.estimators._reduction import fresh_reducer
 from kinlearn.estimators.lspc_cv import LSPCCV
-from kinlearn.posterior import calibrated, fit_beta
+from kinlearn.model import Link
+from kinlearn.selection.links import fit_beta
 from kinlearn.threads import on_own_threads
 
 ROWS_TO_HOLD_OUT = 5  # of the median class, from which on calibration by cross-fitting pays
@@ -219,7 +220,7 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
         task, position, Z = self._embed(X, task)
         if self.beta_ is None:
             return self._model.probabilities(Z, position)
-        return calibrated(self._model.scores(Z, position), self.beta_[task])
+        return Link(self.beta_[task])(self._model.scores(Z, position))
 
     @on_own_threads
     def predict(self, X: Any, *, task: Any = None) -> NDArray[Any]:

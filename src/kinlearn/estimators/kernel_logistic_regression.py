@@ -6,37 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.estimators._checks import warn_if_large
-from kinlearn.estimators._logistic import LogisticClassifier
-from kinlearn.estimators._logistic_designs import SingleDesign
-from kinlearn.estimators._training_set import TrainingSet
-from kinlearn.kernels import Kernel, KernelMap
+from kinlearn.estimators._classifier import KernelClassifier
+from kinlearn.estimators._logistic import one_task_logistic, stopping_of, warn_if_stopped
+from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
+from kinlearn.model import ScoreLayout, uncalibrated
+from kinlearn.problems.logistic import LogisticProblem
 from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE
 from kinlearn.threads import on_own_threads
 
 
-class SingleLogistic(LogisticClassifier):
-    """What one fit to one task and its search share."""
-
-    def _single_design(
-        self, data: TrainingSet, kernel: Kernel, sigma: float, n_fits: int
-    ) -> SingleDesign:
-        positions = self._place_centers(data.X, data.rows, kernel, sigma)
-        everything = positions is not None and positions.size == data.n_rows
-        if everything:
-            warn_if_large(data.n_rows, n_fits, weighted=False)
-        return SingleDesign(
-            KernelMap(kernel, self.centers_, self.memory_mb),
-            data.X,
-            data.fit_targets,
-            np.ones(data.n_rows) if data.fit_weights is None else data.fit_weights,
-            positions if everything else None,
-            data.unit_targets,
-        )
-
-
-class KernelLogisticRegression(SingleLogistic):
+class KernelLogisticRegression(KernelClassifier):
     """Kernel logistic regression.
 
     Minimises, over parameters θ of the same kernel features ``phi(x)`` that :class:`LSPC` uses::
@@ -149,14 +129,19 @@ class KernelLogisticRegression(SingleLogistic):
         KernelLogisticRegression
             The fitted model.
         """
-        stopping = self._stopping()
-        data = self._prepare(X, y, sample_weight)
-        kernel = self._kernel()
-        self.sigma_ = (
-            self._median(data, kernel) if isinstance(self.sigma, str) else float(self.sigma)
-        )
-        design = self._single_design(data, kernel, self.sigma_, n_fits=1)
-        theta, effort = design.solve(self.sigma_, np.array([float(self.reg)]), np.ones(1), stopping)
-        self._keep_effort(effort)
-        self._keep(np.array([self.sigma_]), theta[None])
+        stopping, kernel = stopping_of(self), self._begin()
+        data = self._read_classes(kernel, X, y, sample_weight)
+        sigma = self.sigma
+        if isinstance(sigma, str):
+            sigma = kernel.median_width(data.X, data.rows.canonical)
+        centers = self._place_centers(data.X, data.rows, kernel, float(sigma))
+        features = KernelMap(kernel, centers.rows, self.memory_mb)
+        problem = LogisticProblem(one_task_logistic(data, features, centers, 1), stopping)
+        point = {"sigma": float(sigma), "reg": float(self.reg)}
+        solution = problem.mixed([point], np.ones(1))
+        warn_if_stopped(self, solution.facts)
+        n_classes = data.sizes[0]
+        log_odds = uncalibrated(ScoreLayout(False, data.sizes), n_classes, beta=1.0)
+        model = self._model(kernel, data, centers, solution, log_odds)
+        self._keep(model, sigma_=float(sigma), **solution.facts)
         return self

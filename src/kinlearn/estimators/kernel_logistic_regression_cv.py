@@ -1,26 +1,32 @@
-"""KernelLogisticRegressionCV: the rival tuned on the grids and folds that LSPCCV uses."""
+"""Kernel logistic regression tuned over widths and regs, by refitting on folds."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from kinlearn.estimators._checks import check_choice
-from kinlearn.estimators._copies import warn_of_copies
-from kinlearn.estimators._logistic import RULES, TunedLogistic
-from kinlearn.estimators._logistic_grid import LogisticGrid
-from kinlearn.estimators._training_set import TrainingSet, check_groups
-from kinlearn.estimators._tuned import GridTuned
-from kinlearn.estimators.kernel_logistic_regression import SingleLogistic
+from kinlearn.estimators._classifier import KernelClassifier
+from kinlearn.estimators._logistic import (
+    RULES,
+    criterion_of,
+    folds_of,
+    one_task_logistic,
+    stopping_of,
+    warn_if_held_out_stopped,
+    warn_if_stopped,
+)
+from kinlearn.estimators.lspc_cv import one_task_axes
+from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
-from kinlearn.selection.search import GridSearch
-from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE, LogisticSolution
-from kinlearn.solvers.logistic_path import Stopping
+from kinlearn.problems.logistic import LogisticProblem
+from kinlearn.selection.held_out import HeldOut
+from kinlearn.selection.tune import Grid, tune
+from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE
 from kinlearn.threads import on_own_threads
+from kinlearn.training.training_set import check_groups
 
 
-class KernelLogisticRegressionCV(TunedLogistic, SingleLogistic, GridTuned):
+class KernelLogisticRegressionCV(KernelClassifier):
     """Kernel logistic regression with its width and regularisation tuned by cross-validation.
 
     Minimises what :class:`KernelLogisticRegression` does (section 2 of [1]_), for every point of
@@ -155,49 +161,42 @@ n_features_in_, feature_names_in_
             The fitted model.
         """
         check_choice("combine", self.combine, RULES)
-        scoring, stopping = self._criterion(), self._stopping()
-        data = self._prepare(X, y, sample_weight)
+        scoring, stopping, kernel = criterion_of(self.scoring), stopping_of(self), self._begin()
+        data = self._read_classes(kernel, X, y, sample_weight)
         if data.n_rows == 1:
             raise ValueError(
                 "All training rows are identical (1 distinct sample), so nothing can be held out "
                 "to tune on: use KernelLogisticRegression with settings of your own."
             )
-        groups = check_groups(groups, data.labels.size)
-        warn_of_copies(data, groups)
-        return self._fit(data, groups, scoring, stopping)
-
-    def _fit(
-        self, data: TrainingSet, groups: np.ndarray | None, scoring: Any, stopping: Stopping
-    ) -> KernelLogisticRegressionCV:
-        kernel = self._kernel()
-        median = self._median(data, kernel)
-        sigmas = self._sigma_grid(kernel, median)
-        validation = data.validation(self._cv(data, groups), groups, seed=self._seed())
-        splits = validation.splits
-        n_folds = splits.n_rows_held_out if splits.leave_one_out else len(splits.blocks)
-        design = self._single_design(data, kernel, median, n_fits=sigmas.size * n_folds)
-        grid = LogisticGrid(design, splits, stopping)
-        search = GridSearch(
-            axes={"sigma": sigmas, "reg": self._reg_grid(kernel, data, median)},
-            growing={"sigma": self.sigmas is None and kernel.has_width, "reg": self.regs is None},
-            evaluate=grid.evaluate,
-            rows=self._log_odds_rows(data, validation),
-            scoring=scoring,
-            vote="sigma",
+        groups = check_groups(groups, data.n_passed)
+        data.warn_of_copies(groups)
+        median = kernel.median_width(data.X, data.rows.canonical)
+        axes = one_task_axes(self, data, kernel, median)
+        validation = data.validation(folds_of(self.cv, data, groups), groups, seed=self._seed())
+        centers = self._place_centers(data.X, data.rows, kernel, median)
+        features = KernelMap(kernel, centers.rows, self.memory_mb)
+        n_fits = axes["sigma"].size * validation.splits.n_fits
+        problem = LogisticProblem(one_task_logistic(data, features, centers, n_fits), stopping)
+        tuned = tune(
+            problem,
+            Grid(
+                axes,
+                growing={
+                    "sigma": self.sigmas is None and kernel.has_width,
+                    "reg": self.regs is None,
+                },
+                vote="sigma",
+            ),
+            HeldOut.of(data, validation).as_log_odds(fitted_loss=self.scoring is None),
+            scoring,
+            self.combine,
+            scales=False,
         )
-        search.run()
-        self._keep_search(search, scoring)
-        self._keep_norms(grid.norms_of(search.points))
-        weights = self._keep_log_odds(search)
-        if self.store_cv_scores:
-            self.cv_scores_ = search.scores
-            self.cv_rows_ = data.units.first[validation.unit]
-        kept = search.kept("sigma", weights)
-        coefs, effort = [], list[LogisticSolution]()
-        for sigma, regs, mix in kept:
-            theta, found = design.solve(sigma, regs, mix, stopping)
-            coefs.append(theta)
-            effort += found
-        self._keep_effort(effort)
-        self._keep(np.array([sigma for sigma, _, _ in kept]), np.stack(coefs))
+        facts = tuned.facts(self.store_cv_scores)
+        norms = problem.norms_of(tuned.search.points)
+        facts["cv_results_"]["max_gradient_norm"] = norms
+        warn_if_held_out_stopped(self, float(norms[tuned.search.best]))
+        warn_if_stopped(self, facts)
+        model = self._model(kernel, data, centers, tuned.solution, tuned.learnt.calibration)
+        self._keep(model, **facts)
         return self

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -10,28 +9,27 @@ import numpy as np
 import scipy.sparse as sp
 
 from kinlearn.distributed import is_dask
-from kinlearn.distributed.fitting import fit_partitions, refuse_groups
-from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, refuse_given_centers
-from kinlearn.estimators._checks import check_choice, check_positive
-from kinlearn.estimators._copies import warn_of_copies
-from kinlearn.estimators._designs import Design
-from kinlearn.estimators._discriminant import check_count
-from kinlearn.estimators._pcg_design import (
-    CALIBRATION_FOLDS,
-    PcgDesign,
-    PcgSettings,
-)
-from kinlearn.estimators._single_stream import SingleStream
-from kinlearn.estimators._solver_choice import SOLVERS, SolverChoice, choose_solver
-from kinlearn.estimators._training_set import TrainingSet, check_groups
-from kinlearn.kernels import KernelMap
+from kinlearn.estimators import _streaming as streaming
+from kinlearn.estimators._checks import check_choice, check_count, check_positive
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, KernelClassifier
+from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
-from kinlearn.selection.folds import Validation
+from kinlearn.problems.basis import Basis
+from kinlearn.problems.from_sums import OneTaskOfSums, Posed, class_labels
+from kinlearn.problems.one_task import OneTask, one_task_basis, refuse_given_centers
+from kinlearn.problems.pcg_basis import CALIBRATION_FOLDS, PcgBasis, PcgSettings
+from kinlearn.problems.problem import Point
+from kinlearn.problems.sample_rows import SampleRows
+from kinlearn.problems.solver_choice import SOLVERS, SolverChoice, choose_solver
+from kinlearn.selection.fit_point import fit_point
 from kinlearn.statistics import NormalEquations
-from kinlearn.threads import on_own_threads, threaded_blas
+from kinlearn.threads import on_own_threads
+from kinlearn.training.centers import Centers
+from kinlearn.training.folds import Validation
+from kinlearn.training.training_set import TrainingSet, check_groups
 
 
-class LSPC(SingleStream):
+class LSPC(KernelClassifier):
     """Least-squares probabilistic classifier.
 
     Minimises, for each class y with targets ``z = 1[label = y]`` and kernel features
@@ -203,6 +201,13 @@ class LSPC(SingleStream):
         self.memory_mb = memory_mb
         self.random_state = random_state
 
+    partial_fit = streaming.partial_fit
+    forget = streaming.forget
+    calibrate = streaming.calibrate
+    fit_stream = streaming.fit_stream
+    fit_statistics = streaming.fit_statistics
+    refit = streaming.refit
+
     @on_own_threads
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> LSPC:
         """Fit the model.
@@ -229,96 +234,93 @@ class LSPC(SingleStream):
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
         if is_dask(X, y, sample_weight, groups):
-            self._refuse_for_dask(groups)
-            return fit_partitions(self, X, y, sample_weight=sample_weight, anew=True)
-        data = self._prepare(X, y, sample_weight)
-        groups = check_groups(groups, data.labels.size)
-        warn_of_copies(data, groups)
-        return self._fit(data, groups)
-
-    def _fit(self, data: TrainingSet, groups: np.ndarray | None) -> LSPC:
-        kernel = self._kernel()
-        self.sigma_ = (
-            self._median(data, kernel) if isinstance(self.sigma, str) else float(self.sigma)
-        )
-        design = self._design(data, kernel, self.sigma_, n_decompositions=1)
-        self._warn_if_indefinite(data, design)
-        self.beta_ = float("nan")
-        if data.n_rows == 1:
-            warn_single_row()
-        if self.posterior != "calibrated" or data.n_rows == 1:
-            with threaded_blas(design.side):
-                coef = design.solve(self.sigma_, np.array([float(self.reg)]), np.ones(1))
+            return streaming.fit_collections(self, X, y, sample_weight, groups)
+        kernel = self._begin()
+        data = self._read_classes(kernel, X, y, sample_weight)
+        groups = check_groups(groups, data.n_passed)
+        data.warn_of_copies(groups)
+        sigma = width(self.sigma, data, kernel)
+        centers = self._place_centers(data.X, data.rows, kernel, sigma)
+        features = KernelMap(kernel, centers.rows, self.memory_mb)
+        choice = self._choose_solver(data, features, centers)
+        if self.verbose:
+            print(f"LSPC: solver {choice.solver}. {choice.reason}", flush=True)
+        if choice.solver == "pcg":
+            basis: Basis = self._pcg_basis(data, features, centers)
         else:
-            validation = self._calibration(data, design, groups)
-            with threaded_blas(design.side):
-                coef, scores = design.fit_and_hold_out(
-                    self.sigma_, float(self.reg), validation.splits, data.unit_targets
-                )
-            self._calibrate(data, self._held_out_rows(data, validation), scores)
-        self._keep(np.array([self.sigma_]), coef[None])
-        self.n_iter_ = design.n_iter if isinstance(design, PcgDesign) else 1
+            basis = one_task_basis(data, features, centers, self.basis, n_decompositions=1)
+        facts: dict[str, Any] = {
+            "sigma_": sigma,
+            "solver_": choice.solver,
+            "solver_reason_": choice.reason,
+        }
+        validation = None
+        if self.posterior == "calibrated" and data.n_rows > 1:
+            validation = self._calibration(data, basis, groups)
+        point = {"sigma": sigma, "reg": float(self.reg)}
+        found = fit_point(OneTask(basis, data), point, data, validation)
+        model = self._model(kernel, data, centers, found.solution, found.calibration)
+        self._keep(model, **facts, **found.held_out, **found.solution.facts)
         return self
 
-    def _refuse_for_dask(self, groups: Any) -> None:
+    def _refuse_collections(self, groups: Any) -> None:
+        """Say what Dask collections cannot be fitted with."""
         if self.solver == "pcg":
             raise ValueError(
                 'solver="pcg" goes over all rows in every step, which Dask collections are not '
                 'for: use solver="auto", which takes one pass.'
             )
-        refuse_groups(groups)
 
-    def _solve_sums(self, sums: NormalEquations) -> None:
-        self.solver_, self.n_iter_ = "direct", 1
-        self.solver_reason_ = "Sums over rows are solved directly."
-        super()._solve_sums(sums)
+    def _pose(self, sums: NormalEquations, rows: SampleRows | None, factors: np.ndarray) -> Posed:
+        """The problem that sums pose."""
+        facts = {"solver_": "direct", "solver_reason_": "Sums over rows are solved directly."}
+        labels = class_labels(sums, factors, type(self).__name__)
+        return Posed(OneTaskOfSums(sums, rows), labels, rows, facts=facts)
+
+    def _stream_point(self, sums: NormalEquations) -> Point:
+        return {"sigma": sums.sigma, "reg": float(self.reg)}
+
+    def _check_stream_parameters(self) -> None:
+        check_positive("reg", self.reg)
 
     def _calibration(
-        self, data: TrainingSet, design: Design, groups: np.ndarray | None
+        self, data: TrainingSet, basis: Basis, groups: np.ndarray | None
     ) -> Validation:
         """What is held out to calibrate on; a few folds where leave-one-out is out of reach."""
-        if isinstance(design, PcgDesign):
+        if isinstance(basis, PcgBasis):
             n_groups = np.inf if groups is None else np.unique(groups).size
             if n_groups > 1:
                 folds = int(min(CALIBRATION_FOLDS, data.n_rows, n_groups))
                 found = data.validation(folds, groups, seed=self._seed())
                 return replace(found, pooled=True)
-        limit = MAX_HELD_OUT_ROWS if design.fixed_centers else None
+        limit = MAX_HELD_OUT_ROWS if basis.fixed_centers else None
         return data.validation("loo", groups, max_rows=limit, seed=self._seed())
 
-    def _iterative_design(
-        self, data: TrainingSet, features: KernelMap, positions: np.ndarray | None
-    ) -> PcgDesign | None:
-        """Choose the solver; return the design of conjugate gradients when that is chosen."""
-        self.solver_, self.solver_reason_ = self._choose_solver(data, features, positions)
-        if self.verbose:
-            print(f"LSPC: solver {self.solver_}. {self.solver_reason_}", flush=True)
-        if self.solver_ == "direct":
-            return None
+    def _pcg_basis(self, data: TrainingSet, features: KernelMap, centers: Centers) -> PcgBasis:
         allowed = None
         if self.basis == "classwise":
-            if positions is None:
+            if centers.positions is None:
                 refuse_given_centers()
-            allowed = data.fit_targets[positions] > 0
-        every = positions is not None and positions.size == data.n_rows
-        return PcgDesign(
+            allowed = data.targets[centers.positions] > 0
+        given = centers.positions is None
+        return PcgBasis(
             features,
             data.X,
-            data.fit_targets,
-            data.fit_weights,
+            data.targets,
+            data.weights,
             PcgSettings(
                 tol=float(self.tol),
                 max_iter=int(self.max_iter),
                 single=self.precision == "single",
                 report=_print_step if self.verbose else None,
             ),
-            center_rows=self.centers_ if positions is None else data.X[positions],
-            own=np.arange(data.n_rows) if every else None,
+            center_rows=centers.rows if given else data.X[centers.positions],
+            own=np.arange(data.n_rows) if centers.everything else None,
             allowed=allowed,
         )
 
     def _choose_solver(
-        self, data: TrainingSet, features: KernelMap, positions: np.ndarray | None
+        self, data: TrainingSet, features: KernelMap, centers: Centers
     ) -> SolverChoice:
         n, m = data.n_rows, features.n_centers
         itemsize = 4 if self.precision == "single" else 8
@@ -328,22 +330,19 @@ class LSPC(SingleStream):
             n_rows=n,
             n_centers=m,
             n_features=data.X.nnz / n if sp.issparse(data.X) else data.X.shape[1],
-            n_columns=len(data.classes) * (1 + CALIBRATION_FOLDS * calibrated),
+            n_columns=data.sizes[0] * (1 + CALIBRATION_FOLDS * calibrated),
             held_out_rows=min(n, MAX_HELD_OUT_ROWS) if calibrated else 0,
             kept_share=min(1.0, self.memory_mb * 2**20 / (itemsize * n * m)),
-            all_rows=positions is not None and positions.size == n,
+            all_rows=centers.everything,
         )
+
+
+def width(sigma: Any, data: TrainingSet, kernel: Kernel) -> float:
+    """The width in use: the one given, or the median distance."""
+    if isinstance(sigma, str):
+        return kernel.median_width(data.X, data.rows.canonical)
+    return float(sigma)
 
 
 def _print_step(text: str) -> None:
     print(f"LSPC: {text}", flush=True)
-
-
-def warn_single_row() -> None:
-    """Say what is done when there is nothing to hold out."""
-    warnings.warn(
-        "All training rows are identical, so nothing can be held out to calibrate on: "
-        "probabilities are the class frequencies.",
-        UserWarning,
-        stacklevel=5,
-    )

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from kinlearn.estimators._base import MAX_HELD_OUT_ROWS
-from kinlearn.estimators._checks import check_choice
-from kinlearn.estimators._copies import warn_of_copies
-from kinlearn.estimators._designs import FAST_ROWS, Design, Spectrum
-from kinlearn.estimators._training_set import TrainingSet, check_groups
-from kinlearn.estimators._tuned import GridTuned
+from kinlearn.estimators._checks import check_choice, grid_or
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, KernelClassifier, mean_diagonal
+from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
+from kinlearn.problems.one_task import OneTask, one_task_basis
 from kinlearn.selection import combine as combining
-from kinlearn.selection.reporting import with_shares_of
+from kinlearn.selection.held_out import HeldOut
 from kinlearn.selection.scoring import resolve_scoring
-from kinlearn.selection.search import GridSearch
-from kinlearn.solvers.splits import Splits
-from kinlearn.threads import on_own_threads, run_in_threads
+from kinlearn.selection.tune import Grid, Repeated, default_regs, default_sigmas, tune
+from kinlearn.threads import on_own_threads
+from kinlearn.training.training_set import TrainingSet, check_groups
 
 PRECISIONS = ("auto", "double", "single")
-# Decompositions kept for the refit, instead of being made again, up to this much memory.
-KEPT_SPECTRA_MB = 1024
 # Up to this many rows the search is repeated for what is reported of held-out rows.
 SEARCHED_AGAIN = 250
 
 
-class LSPCCV(GridTuned):
+class LSPCCV(KernelClassifier):
     """LSPC with its width and regularisation tuned, combined and calibrated in closed form.
 
     The objective is that of :class:`LSPC` (Eqs. 2-3 of [1]_). One eigendecomposition per width
@@ -201,137 +195,64 @@ class LSPCCV(GridTuned):
         check_choice("combine", self.combine, combining.RULES)
         check_choice("precision", self.precision, PRECISIONS)
         scoring = resolve_scoring(self.scoring)
-        data = self._prepare(X, y, sample_weight)
-        if data.n_rows == 1:
-            raise ValueError(
-                "All training rows are identical (1 distinct sample), so nothing can be held out "
-                "to tune on: use LSPC, which then predicts the class frequencies."
-            )
-        groups = check_groups(groups, data.labels.size)
-        warn_of_copies(data, groups)
-        return self._fit(data, groups, scoring)
-
-    def _fit(self, data: TrainingSet, groups: np.ndarray | None, scoring: Any) -> LSPCCV:
-        kernel = self._kernel()
-        median = self._median(data, kernel)
-        sigmas = self._sigma_grid(kernel, median)
+        kernel = self._begin()
+        data = self._read_classes(kernel, X, y, sample_weight)
+        refuse_single_row(data, "LSPC")
+        groups = check_groups(groups, data.n_passed)
+        data.warn_of_copies(groups)
+        median = kernel.median_width(data.X, data.rows.canonical)
+        axes = one_task_axes(self, data, kernel, median)
+        centers = self._place_centers(data.X, data.rows, kernel, median)
         few = data.n_rows <= SEARCHED_AGAIN
-        design = self._design(data, kernel, median, n_decompositions=sigmas.size, keep=few)
-        self._warn_if_indefinite(data, design)
-        regs = self._reg_grid(kernel, data, median)
-        limit = MAX_HELD_OUT_ROWS if design.fixed_centers else None
-        validation = data.validation(self.cv, groups, max_rows=limit, seed=self._seed())
-        rows = self._held_out_rows(data, validation)
-        widths = Widths(self, design, validation.splits, data)
-        search = GridSearch(
-            axes={"sigma": sigmas, "reg": regs},
-            growing={
-                "sigma": self.sigmas is None and kernel.has_width,
-                "reg": self.regs is None,
-            },
-            evaluate=widths.evaluate,
-            rows=rows,
-            scoring=scoring,
-            lowest={"reg": widths.least_reg(regs)},
+        basis = one_task_basis(
+            data,
+            KernelMap(kernel, centers.rows, self.memory_mb),
+            centers,
+            self.basis,
+            n_decompositions=axes["sigma"].size,
+            keep=few,
         )
-        search.run()
-        self._keep_search(search, scoring)
-        again = self._search_again(data, design, search, groups)
-        found = self._keep_mixture(search, data, class_scales=True, search_without=again)
-        self.class_scale_, self.intercept_ = found.calibration.scale, found.calibration.offset
-        if self.store_cv_scores:
-            self.cv_scores_ = search.scores
-            self.cv_rows_ = data.units.first[validation.unit]
-        kept = search.kept("sigma", found.weights)
-        coefs = np.stack(widths.coefficients(kept)) * self.class_scale_
-        self._keep(np.array([sigma for sigma, _, _ in kept]), coefs)
+        problem = OneTask(basis, data, self.precision, bool(self.verbose))
+        limit = MAX_HELD_OUT_ROWS if basis.fixed_centers else None
+        seed = self._seed()
+        validation = data.validation(self.cv, groups, max_rows=limit, seed=seed)
+        repeatable = few and isinstance(self.cv, (str, int, np.integer)) and not basis.fixed_centers
+        tuned = tune(
+            problem,
+            Grid(
+                axes,
+                growing={
+                    "sigma": self.sigmas is None and kernel.has_width,
+                    "reg": self.regs is None,
+                },
+                lowest={"reg": problem.least_reg(axes["reg"])},
+            ),
+            HeldOut.of(data, validation),
+            scoring,
+            self.combine,
+            scales=self.posterior == "calibrated",
+            repeated=Repeated(problem, self.cv, groups, seed) if repeatable else None,
+        )
+        model = self._model(kernel, data, centers, tuned.solution, tuned.learnt.calibration)
+        self._keep(model, **tuned.facts(self.store_cv_scores))
         return self
 
-    def _search_again(
-        self,
-        data: TrainingSet,
-        design: Design,
-        search: GridSearch,
-        groups: np.ndarray | None,
-    ) -> Callable[[np.ndarray], GridSearch] | None:
-        """Return what repeats the search without some passed rows; None where that is costly."""
-        repeatable = isinstance(self.cv, (str, int, np.integer))
-        if data.n_rows > SEARCHED_AGAIN or not repeatable or design.fixed_centers:
-            return None
 
-        def search_without(passed: np.ndarray) -> GridSearch:
-            part, kept = data.without(passed)
-            small = design.part(kept, part.fit_targets, part.fit_weights)
-            assert small is not None
-            validation = part.validation(self.cv, groups, seed=self._seed())
-            widths = Widths(self, small, validation.splits, part)
-            scores = widths.evaluate(search.axes)
-            rows = self._held_out_rows(part, validation)
-            return search.with_scores(scores, with_shares_of(rows, search.rows))
-
-        return search_without
-
-    def _scores(self, X: Any) -> np.ndarray:
-        return super()._scores(X) + self.intercept_
+def one_task_axes(
+    estimator: Any, data: TrainingSet, kernel: Kernel, median: float
+) -> dict[str, np.ndarray]:
+    """The widths and regs to try, as given or by default."""
+    sigmas = np.ones(1)
+    if kernel.has_width:
+        sigmas = grid_or("sigmas", estimator.sigmas, default_sigmas(median))
+    regs = default_regs(mean_diagonal(data, kernel, median)) if estimator.regs is None else None
+    return {"sigma": sigmas, "reg": grid_or("regs", estimator.regs, regs)}
 
 
-class Widths:
-    """Held-out scores and coefficients by width, decomposing each as few times as memory allows."""
-
-    def __init__(self, owner: LSPCCV, design: Design, splits: Splits, data: TrainingSet) -> None:
-        self.design, self.splits, self.units = design, splits, data.unit_targets
-        self.precision, self.n_rows, self.verbose = owner.precision, data.n_rows, owner.verbose
-        self.kept: dict[float, tuple[Spectrum, bool]] = {}
-
-    def evaluate(self, points: dict[str, np.ndarray]) -> np.ndarray:
-        """Return held-out scores of all pairs of ``points["sigma"]`` and ``points["reg"]``."""
-        sigmas, regs = points["sigma"], points["reg"]
-        single = self._single(regs)
-        # which to keep is settled before threads finish in whatever order they do
-        fresh = [float(sigma) for sigma in sigmas if float(sigma) not in self.kept]
-        most = math.ceil(KEPT_SPECTRA_MB * 2**20 / (8 * self.n_rows**2))
-        keep = set(fresh[: max(0, most - len(self.kept))])
-
-        def one_width(numbered: tuple[int, float]) -> np.ndarray:
-            i, sigma = numbered
-            if self.verbose:
-                which = f"{i + 1}/{sigmas.size}"
-                print(f"[LSPCCV] width {which}: sigma={sigma:.4g}, {regs.size} regs")
-            spectrum = self._spectrum(sigma, single, sigma in keep)
-            return spectrum.held_out(regs, self.splits, self.units)
-
-        return np.concatenate(self._side_by_side(one_width, list(enumerate(map(float, sigmas)))))
-
-    def _side_by_side(self, work: Callable[[Any], np.ndarray], widths: list) -> list[np.ndarray]:
-        design = self.design
-        return run_in_threads(work, widths, side=design.side, at_most=design.widths_at_once)
-
-    def _single(self, regs: np.ndarray) -> bool:
-        if self.precision == "double":
-            return False
-        allowed = float(regs.min()) >= self.design.least_single_reg()
-        return allowed and (self.precision == "single" or self.n_rows >= FAST_ROWS)
-
-    def least_reg(self, regs: np.ndarray) -> float:
-        """Return how far down a search over `regs` may go without starting anew in double."""
-        return self.design.least_single_reg() if self._single(regs) else 0.0
-
-    def _spectrum(self, sigma: float, single: bool, keep: bool) -> Spectrum:
-        known = self.kept.get(sigma)
-        if known is not None and (single or not known[1]):
-            return known[0]
-        spectrum = self.design.spectrum(sigma, single)
-        if keep or known is not None:
-            self.kept[sigma] = (spectrum, single)
-        return spectrum
-
-    def coefficients(self, mixes: list[tuple[float, np.ndarray, np.ndarray]]) -> list[np.ndarray]:
-        """Return for each (sigma, regs, mix) the mix of solutions, in double precision."""
-
-        def one_width(wanted: tuple[float, np.ndarray, np.ndarray]) -> np.ndarray:
-            sigma, regs, mix = wanted
-            if sigma in self.kept and not self.kept[sigma][1]:
-                return self.kept[sigma][0].coefficients(regs, mix)
-            return self.design.solve(sigma, regs, mix)
-
-        return self._side_by_side(one_width, mixes)
+def refuse_single_row(data: TrainingSet, instead: str) -> None:
+    """Say why nothing can be tuned on one distinct row."""
+    if data.n_rows == 1:
+        raise ValueError(
+            "All training rows are identical (1 distinct sample), so nothing can be held out "
+            f"to tune on: use {instead}, which then predicts the class frequencies."
+        )

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-import warnings
-from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from kinlearn.distributed import is_dask
-from kinlearn.distributed.fitting import fit_partitions, refuse_groups
-from kinlearn.estimators._checks import check_choice, check_positive
-from kinlearn.estimators._label_design import LabelDesign
-from kinlearn.estimators._label_stream import LabelStream
-from kinlearn.estimators._training_set import check_groups
-from kinlearn.estimators.lspc import warn_single_row
+from kinlearn.estimators import _streaming as streaming
+from kinlearn.estimators._checks import check_choice, check_positive, check_sharing
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS
+from kinlearn.estimators._label_classifier import (
+    MultiLabelClassifier,
+    check_threshold,
+    find_thresholds,
+    pose_labels,
+    similarity_of,
+)
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
-from kinlearn.solvers.label_fits import IterativeFit, LabelFit, direct_coefficients
+from kinlearn.problems.from_sums import Posed
+from kinlearn.problems.problem import Point
+from kinlearn.problems.sample_rows import SampleRows
+from kinlearn.selection.fit_point import fit_point
+from kinlearn.selection.held_out import Columns
+from kinlearn.statistics import NormalEquations
 from kinlearn.threads import on_own_threads
+from kinlearn.training.training_set import check_groups
 
 SOLVERS = ("auto", "spectral", "cg", "direct")
 
 
-class MultiLabelLSPC(LabelStream):
+class MultiLabelLSPC(MultiLabelClassifier):
     """Least-squares probabilistic classifier for many labels.
 
     Minimises, for each class with targets ``ξ_t`` in label t, kernel features Phi and the
@@ -141,6 +148,13 @@ class MultiLabelLSPC(LabelStream):
     True
     """
 
+    partial_fit = streaming.partial_fit
+    forget = streaming.forget
+    calibrate = streaming.calibrate
+    fit_stream = streaming.fit_stream
+    fit_statistics = streaming.fit_statistics
+    refit = streaming.refit
+
     def __init__(
         self,
         *,
@@ -210,74 +224,64 @@ class MultiLabelLSPC(LabelStream):
         check_choice("solver", self.solver, SOLVERS)
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter)
-        sharing = check_sharing("sharing", self.sharing)
+        sharing = check_sharing(self.sharing)
         if is_dask(X, y, sample_weight, groups):
-            refuse_groups(groups)
-            return fit_partitions(self, X, y, sample_weight=sample_weight, anew=True)
-        data = self._prepare_labels(X, y, sample_weight)
-        groups = check_groups(groups, len(data.table.codes))
-        kernel = self._kernel()
-        self.sigma_ = (
-            self._median(data, kernel)  # type: ignore[arg-type]
-            if isinstance(self.sigma, str)
-            else float(self.sigma)
+            return streaming.fit_collections(self, X, y, sample_weight, groups)
+        kernel = self._begin()
+        data = self._read_labels(kernel, X, y, sample_weight)
+        groups = check_groups(groups, data.n_passed)
+        sigma = self.sigma
+        if isinstance(sigma, str):
+            sigma = kernel.median_width(data.X, data.rows.canonical)
+        point = {"sigma": float(sigma), "sharing": sharing, "reg": float(self.reg)}
+        centers = self._place_centers(data.X, data.rows, kernel, float(sigma))
+        problem = self._labels_problem(
+            kernel, data, centers, 1, self.tol, int(self.max_iter), self.solver
         )
-        design = self._label_design(data, kernel, self.sigma_, n_decompositions=1)
-        if self.solver == "spectral" and not design.complete:
+        if self.solver == "spectral" and not problem.complete:
             raise ValueError(
                 'solver="spectral" needs every label observed and no class_weight: use '
                 'solver="auto", which iterates with the spectral solution as preconditioner.'
             )
-        fit = design.fit(self.sigma_, self.solver, self.tol, int(self.max_iter))
-        points = [(float(self.reg), sharing)]
-        self._start_fit(data)
-        if self._needs_held_out and data.n_rows == 1:
-            warn_single_row()
-        elif self._needs_held_out:
-            closed = not isinstance(fit, IterativeFit)
-            validation = self._validation("loo", data, groups, closed_form=closed)
-            rows = self._held_out_labels(data, design, validation)
-            self._calibrate_labels(data, rows, fit.held_out(points, validation.splits)[0])
-        coef = self._final_coefficients(design, fit, points)
-        self._keep_labels(np.array([self.sigma_]), coef[None], data)
+        calibrated, validation = self.posterior == "calibrated", None
+        if (calibrated or isinstance(self.threshold, str)) and data.n_rows > 1:
+            validation = data.validation(
+                "loo",
+                groups,
+                closed_form=problem.closed_form,
+                max_rows=MAX_HELD_OUT_ROWS,
+                seed=self._seed(),
+            )
+        columns = Columns(*problem.columns())
+        found = fit_point(problem, point, data, validation, columns, calibrated=calibrated)
+        model = self._model(kernel, data, centers, found.solution, found.calibration)
+        labels = model.labels
+        thresholds = find_thresholds(
+            self,
+            labels.learnt,
+            labels.indicator,
+            found.calibration,
+            labels.learnt_priors,
+            found.rows,
+            found.scores,
+        )
+        self._keep(
+            model.with_thresholds(thresholds),
+            sigma_=float(sigma),
+            similarity_=similarity_of(data, problem.similarities),
+            **found.held_out,
+            **found.solution.facts,
+        )
         return self
 
-    def _checked_sharing(self) -> float:
-        return check_sharing("sharing", self.sharing)
+    def _pose(self, sums: NormalEquations, rows: SampleRows | None, factors: np.ndarray) -> Posed:
+        """The problem that sums pose."""
+        return pose_labels(self, sums, rows, factors)
 
-    def _final_coefficients(
-        self, design: LabelDesign, fit: LabelFit, points: list[tuple[float, float]]
-    ) -> np.ndarray:
-        self.n_iter_, self.residual_ = 1, 0.0
-        if self.solver == "direct":
-            return direct_coefficients(fit.system, *points[0])
-        if isinstance(fit, IterativeFit):
-            fit.runs.clear()
-        coef = fit.coefficients(points)
-        if isinstance(fit, IterativeFit):
-            self.n_iter_, self.residual_ = report_runs(fit)
-        return coef
+    def _stream_point(self, sums: NormalEquations) -> Point:
+        return {"sigma": sums.sigma, "sharing": float(self.sharing), "reg": float(self.reg)}
 
-
-def check_sharing(name: str, value: Any) -> float:
-    """Return a number in [0, 1], or say what was given instead."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not 0.0 <= float(value) <= 1.0:
-        raise ValueError(
-            f"{name} must be between 0 (labels learnt alone) and 1 (one model for similar labels), "
-            f"but {value!r} was given."
-        )
-    return float(value)
-
-
-def report_runs(fit: IterativeFit) -> tuple[int, float]:
-    """Return steps and largest residual of the runs, warning of any that did not converge."""
-    residual = max(run.residual for run in fit.runs)
-    if not all(run.converged for run in fit.runs):
-        warnings.warn(
-            f"Conjugate gradients stopped at a relative residual of {residual:.2g}, above "
-            f"tol={fit.tol:g}, after {fit.max_iter} steps: raise max_iter, reg or tol.",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
-    return sum(run.n_iter for run in fit.runs), residual
+    def _check_stream_parameters(self) -> None:
+        check_positive("reg", self.reg)
+        check_sharing(self.sharing)
+        check_threshold(self.threshold)

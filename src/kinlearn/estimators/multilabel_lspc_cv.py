@@ -1,32 +1,29 @@
-"""MultiLabelLSPCCV: width, reg and sharing tuned, combined and calibrated in closed form."""
+"""MultiLabelLSPCCV: width, sharing and reg of many labels tuned, combined and calibrated."""
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import numpy as np
 
-from kinlearn.estimators._checks import check_choice, check_grid, check_positive
-from kinlearn.estimators._label_design import LabelDesign
-from kinlearn.estimators._label_training_set import LabelTrainingSet
-from kinlearn.estimators._multilabel_base import MultiLabelClassifier
-from kinlearn.estimators._training_set import check_groups
-from kinlearn.estimators.multilabel_lspc import check_sharing, report_runs
+from kinlearn.estimators._checks import check_choice, check_positive, grid_or, sharing_grid
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, mean_diagonal
+from kinlearn.estimators._label_classifier import (
+    MultiLabelClassifier,
+    find_thresholds,
+    similarity_of,
+)
+from kinlearn.estimators.lspc_cv import refuse_single_row
 from kinlearn.kernels import Kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.selection import combine as combining
-from kinlearn.selection.grids import SHARINGS, default_regs, default_sigmas
-from kinlearn.selection.label_mixture import LabelMixture, learn_label_mixture
-from kinlearn.selection.label_scoring import HeldOutLabels, resolve_label_scoring
-from kinlearn.selection.label_search import LabelGridSearch
-from kinlearn.selection.reporting import reported_scores
-from kinlearn.solvers.label_fits import IterativeFit
-from kinlearn.threads import on_own_threads, run_in_threads
+from kinlearn.selection.held_out import Columns, HeldOut
+from kinlearn.selection.scoring import resolve_scoring
+from kinlearn.selection.tune import SHARINGS, Grid, default_regs, default_sigmas, tune
+from kinlearn.threads import on_own_threads
+from kinlearn.training.training_set import TrainingSet, check_groups
 
-# Held-out scores of the whole grid are kept up to this much memory; fewer rows beyond.
-SCORES_MB = 1024
-# Where every point is a run of conjugate gradients, each third reg and fewer sharings.
+# Where every point is iterated, of the default grid every third reg, and these degrees of sharing.
 THIN_REGS = 3
 THIN_SHARINGS = np.array([0.0, 0.5, 0.9, 0.99])
 
@@ -198,149 +195,67 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
         check_choice("combine", self.combine, combining.RULES)
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter)
-        data = self._prepare_labels(X, y, sample_weight)
-        scoring = resolve_label_scoring(self.scoring, self.indicator_)
-        if data.n_rows == 1:
-            raise ValueError(
-                "All training rows are identical (1 distinct sample), so nothing can be held out "
-                "to tune on: use MultiLabelLSPC, which then predicts the class frequencies."
-            )
-        groups = check_groups(groups, len(data.table.codes))
-        kernel = self._kernel()
-        median = self._median(data, kernel)  # type: ignore[arg-type]
+        kernel = self._begin()
+        data = self._read_labels(kernel, X, y, sample_weight)
+        scoring = resolve_scoring(self.scoring, labels=True, indicator=data.table.indicator)
+        refuse_single_row(data, "MultiLabelLSPC")
+        groups = check_groups(groups, data.n_passed)
+        median = kernel.median_width(data.X, data.rows.canonical)
         axes = self._axes(data, kernel, median)
-        design = self._label_design(data, kernel, median, n_decompositions=axes["sigma"].size)
-        search = self._search(data, design, axes, groups, kernel, scoring)
-        self._start_fit(data)
-        found = self._keep_label_mixture(search, data)
-        self._keep_search(search)
-        if self.store_cv_scores:
-            self.cv_scores_ = search.scores
-            self.cv_rows_ = data.units.first[search.rows.validation.unit]
-        del search.scores
-        kept = search.kept_points(found.weights)
-        coefs = np.stack([self._coefficients(design, *mix) for mix in kept])
-        if self.class_scales_ is not None:
-            coefs = search.rows.layout.scaled(coefs, self.class_scales_)
-        self._keep_labels(np.array([sigma for sigma, _, _ in kept]), coefs, data)
+        centers = self._place_centers(data.X, data.rows, kernel, median)
+        n_widths, n_points = axes["sigma"].size, int(np.prod([v.size for v in axes.values()]))
+        problem = self._labels_problem(
+            kernel, data, centers, n_widths, self.tol, int(self.max_iter)
+        )
+        validation = data.validation(
+            self.cv,
+            groups,
+            closed_form=problem.complete,
+            max_rows=min(problem.most_rows(n_points), MAX_HELD_OUT_ROWS),
+            seed=self._seed(),
+        )
+        tuned = tune(
+            problem,
+            Grid(
+                axes,
+                growing={
+                    "sigma": self.sigmas is None and kernel.has_width,
+                    "reg": self.regs is None,
+                },
+            ),
+            HeldOut.of(data, validation, Columns(*problem.columns())),
+            scoring,
+            self.combine,
+            scales=self.posterior == "calibrated",
+        )
+        calibration = tuned.learnt.calibration
+        model = self._model(kernel, data, centers, tuned.solution, calibration)
+        labels = model.labels
+        thresholds = find_thresholds(
+            self,
+            labels.learnt,
+            labels.indicator,
+            calibration,
+            labels.learnt_priors,
+            tuned.search.rows,
+            tuned.learnt.scores,
+        )
+        self._keep(
+            model.with_thresholds(thresholds),
+            similarity_=similarity_of(data, problem.similarities),
+            **tuned.facts(self.store_cv_scores),
+        )
         return self
 
-    def _keep_label_mixture(self, search: LabelGridSearch, data: LabelTrainingSet) -> LabelMixture:
-        """Combine the points and calibrate; keep it, and the held-out scores as reported."""
-        calibrated, balance = self.posterior == "calibrated", self._label_balance(data)
-
-        def learn(rows: HeldOutLabels) -> LabelMixture:
-            judged = search if rows is search.rows else search.on(rows)
-            return learn_label_mixture(judged, self.combine, balance, calibrated)
-
-        found = learn(search.rows)
-        self.weights_ = found.weights
-        self.class_scales_: list[np.ndarray] | None = found.calibration.scales
-        self.intercept_ = found.calibration.offset
-        self._keep_label_links(found.calibration.common, found.calibration.links)
-        self._set_thresholds(search.rows, found.scores)
-        self._keep_reported(
-            reported_scores(
-                search.rows,
-                learn,
-                score=lambda learnt: learnt.scores,
-                numbers=lambda learnt: learnt.calibration.numbers(),
-                n_scores=search.scores.size,
-            )
-        )
-        return found
-
-    def _scores(self, X: Any) -> np.ndarray:
-        return super()._scores(X) + self.intercept_
-
-    def _axes(self, data: LabelTrainingSet, kernel: Kernel, median: float) -> dict[str, np.ndarray]:
-        thin = not data.complete
-        if not kernel.has_width:
-            sigmas = np.ones(1)
-        else:
-            sigmas = (
-                default_sigmas(median) if self.sigmas is None else check_grid("sigmas", self.sigmas)
-            )
+    def _axes(self, data: TrainingSet, kernel: Kernel, median: float) -> dict[str, np.ndarray]:
+        thin, sigmas = not data.complete, np.ones(1)
+        if kernel.has_width:
+            sigmas = grid_or("sigmas", self.sigmas, default_sigmas(median))
+        regs = np.empty(0)
         if self.regs is None:
-            regs = default_regs(self._mean_diagonal(data, kernel, median))  # type: ignore[arg-type]
-            regs = regs[::THIN_REGS] if thin else regs
-        else:
-            regs = check_grid("regs", self.regs)
-        if len(data.active) == 1:
-            sharings = np.zeros(1)  # one label shares with nobody
-        elif self.sharings is None:
-            sharings = THIN_SHARINGS if thin else SHARINGS
-        else:
-            given = np.asarray(self.sharings, dtype=np.float64).ravel()
-            if given.size == 0:
-                raise ValueError("sharings is empty: give at least one number between 0 and 1.")
-            sharings = np.unique([check_sharing("Each of sharings", float(s)) for s in given])
+            regs = default_regs(mean_diagonal(data, kernel, median))
+        regs = grid_or("regs", self.regs, regs[::THIN_REGS] if thin else regs)
+        sharings = np.zeros(1)  # one label shares with nobody
+        if len(data.active) > 1:
+            sharings = sharing_grid(self.sharings, THIN_SHARINGS if thin else SHARINGS)
         return {"sigma": sigmas, "sharing": sharings, "reg": regs}
-
-    def _search(
-        self,
-        data: LabelTrainingSet,
-        design: LabelDesign,
-        axes: dict[str, np.ndarray],
-        groups: Any,
-        kernel: Kernel,
-        scoring: Any,
-    ) -> LabelGridSearch:
-        n_columns = sum(len(problem.columns) for problem in design.problems)
-        n_points = int(np.prod([values.size for values in axes.values()]))
-        max_rows = max(100, SCORES_MB * 2**20 // (4 * n_points * n_columns))
-        validation = self._validation(
-            self.cv, data, groups, closed_form=design.complete, max_rows=max_rows
-        )
-        splits = validation.splits
-        # Single precision stores scores well enough to select by; they are computed in double.
-        small = 8 * n_points * n_columns * splits.n_rows_held_out <= SCORES_MB * 2**20 // 4
-        dtype = np.float64 if small else np.float32
-
-        def evaluate(values: dict[str, np.ndarray]) -> np.ndarray:
-            points = [
-                (float(reg), float(sharing))
-                for sharing, reg in product(values["sharing"], values["reg"])
-            ]
-
-            def one_width(sigma: float) -> np.ndarray:
-                fit = design.search_fit(float(sigma), int(self.max_iter))
-                return fit.held_out(points, splits, dtype)
-
-            side = design.features.n_centers
-            return np.concatenate(run_in_threads(one_width, values["sigma"], side=side))
-
-        search = LabelGridSearch(
-            axes=axes,
-            growing={"sigma": self.sigmas is None and kernel.has_width, "reg": self.regs is None},
-            evaluate=evaluate,
-            rows=self._held_out_labels(data, design, validation),
-            scoring=scoring,
-        )
-        search.run()
-        return search
-
-    def _keep_search(self, search: LabelGridSearch) -> None:
-        self.cv_results_ = search.results()
-        self.best_index_ = search.best
-        self.best_score_ = float(search.mean_scores[search.best])
-        best = search.points[search.best]
-        self.sigma_, self.reg_, self.sharing_ = best["sigma"], best["reg"], best["sharing"]
-        self.n_iter_, self.residual_ = 1, 0.0
-
-    def _coefficients(
-        self,
-        design: LabelDesign,
-        sigma: float,
-        points: list[tuple[float, float]],
-        mix: np.ndarray,
-    ) -> np.ndarray:
-        if design.complete:
-            return design.search_fit(sigma, int(self.max_iter)).coefficients(points, mix)
-        fit = design.fit(sigma, "auto", self.tol, int(self.max_iter))
-        coef = fit.coefficients(points, mix)
-        assert isinstance(fit, IterativeFit)
-        steps, residual = report_runs(fit)
-        self.n_iter_ += steps
-        self.residual_ = max(self.residual_, residual)
-        return coef

@@ -1,49 +1,23 @@
-"""MultiTaskKernelLogisticRegression: many related tasks under the logistic loss (KLR-MT)."""
+"""MultiTaskKernelLogisticRegression: the multi-task rival of the papers."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kinlearn.estimators._checks import check_sharing
-from kinlearn.estimators._logistic import LogisticClassifier
-from kinlearn.estimators._logistic_designs import MultiDesign
-from kinlearn.estimators._task_base import TaskClassifier
-from kinlearn.estimators.kernel_logistic_regression import KernelLogisticRegression
+from kinlearn.estimators._logistic import one_task_logistic, stopping_of, warn_if_stopped
+from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task
+from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
+from kinlearn.model import ScoreLayout, uncalibrated
+from kinlearn.problems.logistic import LogisticProblem, TaskLogistic
 from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE
-from kinlearn.solvers.task_covariance import unseen_weight
 from kinlearn.threads import on_own_threads
 
-ONE_TASK_PARAMETERS = (
-    "solver",
-    "tol",
-    "max_iter",
-    "kernel",
-    "n_centers",
-    "centers",
-    "center_selection",
-    "class_weight",
-    "degree",
-    "coef0",
-    "memory_mb",
-    "random_state",
-)
 
-
-class TaskLogistic(LogisticClassifier, TaskClassifier):
-    """What one fit to several tasks and its search share."""
-
-    limit_at_zero_reg = False  # without a penalty, separable classes have no optimum
-
-    def _shared_part(self, theta: NDArray, sharing: float) -> NDArray:
-        """β_0 = ψ·mean θ_t: what a task without samples gets."""
-        return unseen_weight(self.similarity_, sharing) * theta.mean(axis=0)
-
-
-class MultiTaskKernelLogisticRegression(TaskLogistic):
+class MultiTaskKernelLogisticRegression(TaskClassifier):
     """Kernel logistic regression for many related tasks (KLR-MT).
 
     Minimises over the parameters θ_t of T tasks, N = Σw::
@@ -165,31 +139,30 @@ n_features_in_, feature_names_in_
         MultiTaskKernelLogisticRegression
             The fitted model.
         """
-        sharing, stopping = check_sharing(self.sharing), self._stopping()
-        X, index = self._read_tasks(X, task, sample_weight)
-        if index is None or len(self.similarity_) == 1:
-            return self._fit_one_task(X, y, sample_weight)
-        data = self._prepare(X, y, sample_weight, index)
-        self._remember_classes(index, data.labels)
-        kernel = self._kernel()
-        self.sigma_ = (
-            self._median(data, kernel) if isinstance(self.sigma, str) else float(self.sigma)
+        sharing, stopping, kernel = check_sharing(self.sharing), stopping_of(self), self._begin()
+        X, tasks, index = self._read_tasks(X, task, sample_weight)
+        data = self._read_classes(kernel, X, y, sample_weight, index)
+        median = isinstance(self.sigma, str)
+        sigma = self._median(data, kernel) if median else float(self.sigma)
+        if data.task is None:
+            centers = self._place_centers(data.X, data.rows, kernel, sigma)
+            features = KernelMap(kernel, centers.rows, self.memory_mb)
+            problem = LogisticProblem(one_task_logistic(data, features, centers, 1), stopping)
+        else:
+            centers, distinct = self._task_centers(data, kernel, sigma)
+            features = KernelMap(kernel, centers.rows, self.memory_mb)
+            dual = self._dual(data, features, centers, distinct)
+            problem = LogisticProblem(TaskLogistic(dual), stopping)
+        point = {"sigma": sigma, "sharing": sharing, "reg": float(self.reg)}
+        solution = problem.mixed([point], np.ones(1))
+        warn_if_stopped(self, solution.facts)
+        if data.task is None:
+            solution = of_one_task(solution, sharing)
+        log_odds = uncalibrated(ScoreLayout(False, data.sizes), data.sizes[0], beta=1.0)
+        self._keep(
+            self._model(kernel, data, centers, solution, log_odds, tasks=tasks),
+            sigma_=sigma,
+            task_class_seen_=self._classes_of_tasks(data),
+            **solution.facts,
         )
-        chosen = self._choose_task_centers(data, kernel, self.sigma_)
-        design = MultiDesign(self._set_up(data, kernel, index, chosen))
-        theta, effort = design.solve(
-            self.sigma_, sharing, np.array([float(self.reg)]), np.ones(1), stopping
-        )
-        self._keep_effort(effort)
-        shared = self._shared_part(theta, sharing)
-        self._keep_tasks(np.array([self.sigma_]), theta[None], shared[None], {})
-        return self
-
-    def _fit_one_task(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> MultiTaskKernelLogisticRegression:
-        names = (*ONE_TASK_PARAMETERS, "sigma", "reg")
-        single = KernelLogisticRegression(**{name: getattr(self, name) for name in names})
-        self._take_over(single.fit(X, y, sample_weight=sample_weight), self.sharing)
-        self._remember_classes(None, np.searchsorted(self.classes_, np.asarray(y).ravel()))
         return self

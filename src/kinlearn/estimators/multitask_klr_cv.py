@@ -1,31 +1,33 @@
-"""MultiTaskKernelLogisticRegressionCV: KLR-MT tuned on the grids that MultiTaskLSPCCV uses."""
+"""MultiTaskKernelLogisticRegressionCV: width, sharing and reg tuned by refitting on folds."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from kinlearn.estimators._checks import check_choice
-from kinlearn.estimators._copies import warn_of_copies
-from kinlearn.estimators._logistic import RULES, TunedLogistic
-from kinlearn.estimators._logistic_designs import MultiDesign
-from kinlearn.estimators._logistic_grid import LogisticGrid
-from kinlearn.estimators._training_set import check_groups
-from kinlearn.estimators._tuned import TaskGridTuned
-from kinlearn.estimators.kernel_logistic_regression_cv import KernelLogisticRegressionCV
-from kinlearn.estimators.multitask_klr import ONE_TASK_PARAMETERS, TaskLogistic
+from kinlearn.estimators._checks import check_choice, sharing_grid
+from kinlearn.estimators._logistic import (
+    RULES,
+    criterion_of,
+    folds_of,
+    one_task_logistic,
+    stopping_of,
+    warn_if_held_out_stopped,
+    warn_if_stopped,
+)
+from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task
+from kinlearn.estimators.lspc_cv import one_task_axes
+from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
-from kinlearn.selection.search import GridSearch, Point
+from kinlearn.problems.logistic import LogisticProblem, TaskLogistic
+from kinlearn.selection.held_out import HeldOut
 from kinlearn.selection.sharing_report import sharing_report
-from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE, LogisticSolution
-from kinlearn.solvers.logistic_path import Stopping
+from kinlearn.selection.tune import SHARINGS, Grid, tune
+from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE
 from kinlearn.threads import on_own_threads
+from kinlearn.training.training_set import check_groups
 
 
-class MultiTaskKernelLogisticRegressionCV(TunedLogistic, TaskLogistic, TaskGridTuned):
+class MultiTaskKernelLogisticRegressionCV(TaskClassifier):
     """Multi-task kernel logistic regression with width, sharing and reg tuned.
 
     Minimises what :class:`MultiTaskKernelLogisticRegression` does (Eq. 4 of [1]_ with the logistic
@@ -174,93 +176,63 @@ cv_rows_, n_features_in_, feature_names_in_
         """
         check_choice("combine", self.combine, RULES)
         check_choice("average", self.average, ("pooled", "tasks"))
-        sharings, scoring, stopping = self._sharing_grid(), self._criterion(), self._stopping()
-        X, index = self._read_tasks(X, task, sample_weight)
-        if index is None or len(self.similarity_) == 1:
-            return self._fit_one_task(X, y, sample_weight, groups)
-        data = self._prepare(X, y, sample_weight, index)
-        self._remember_classes(index, data.labels)
-        groups = check_groups(groups, data.labels.size)
-        warn_of_copies(data, groups)
-        kernel = self._kernel()
-        median = self._median(data, kernel)
-        sigmas = self._sigma_grid(kernel, median)
-        cv = self._cv(data, groups)
-        validation = data.validation(cv, groups, task=index, seed=self._seed())
-        splits = validation.splits
-        n_folds = splits.n_rows_held_out if splits.leave_one_out else len(splits.blocks)
-        n_fits = sigmas.size * sharings.size * n_folds
-        chosen = self._choose_task_centers(data, kernel, median)
-        design = MultiDesign(self._set_up(data, kernel, index, chosen, n_fits))
-        rows = self._log_odds_rows(data, validation)
-        task_of = index[data.units.first][validation.unit]
-        grid = LogisticGrid(design, splits, stopping)
-        search = GridSearch(
-            axes={
-                "sigma": sigmas,
-                "sharing": sharings,
-                "reg": self._reg_grid(kernel, data, median),
-            },
-            growing={
-                "sigma": self.sigmas is None and kernel.has_width,
-                "reg": self.regs is None,
-            },
-            evaluate=grid.evaluate,
-            rows=replace(rows, task=task_of, average=self.average),
-            scoring=scoring,
-            vote="sigma",
-        )
-        search.run()
-        self._keep_search(search, scoring)
-        self.sharing_ = search.points[search.best]["sharing"]
-        self._keep_norms(grid.norms_of(search.points))
-        weights = self._keep_log_odds(search)
-        names = [] if self.tasks_ is None else self.tasks_.tolist()
-        self.sharing_report_ = sharing_report(search, self.combine, weights, names)
-        if self.store_cv_scores:
-            self.cv_scores_ = search.scores
-            self.cv_rows_ = data.units.first[validation.unit]
-        self._refit(design, search.points, weights, stopping)
-        return self
-
-    def _refit(
-        self, design: MultiDesign, points: list[Point], weights: NDArray, stopping: Stopping
-    ) -> None:
-        """Fit the points with weight to all rows; per width they merge into one model."""
-        used = [points[p] for p in np.flatnonzero(weights)]
-        mix = weights[np.flatnonzero(weights)]
-        sigmas = np.unique([point["sigma"] for point in used])
-        shape = (design.map.n_centers, design.n_classes)
-        coef = np.zeros((len(sigmas), len(self.similarity_), *shape))
-        shared = np.zeros((len(sigmas), *shape))
-        effort: list[LogisticSolution] = []
-        for point, weight in zip(used, mix, strict=True):
-            at = int(np.searchsorted(sigmas, point["sigma"]))
-            theta, found = design.solve(
-                point["sigma"], point["sharing"], np.array([point["reg"]]), np.ones(1), stopping
+        sharings = sharing_grid(self.sharings, SHARINGS)
+        scoring, stopping, kernel = criterion_of(self.scoring), stopping_of(self), self._begin()
+        X, tasks, index = self._read_tasks(X, task, sample_weight)
+        data = self._read_classes(kernel, X, y, sample_weight, index)
+        if data.n_rows == 1:
+            raise ValueError(
+                "All training rows are identical (1 distinct sample), so nothing can be held out "
+                "to tune on: use KernelLogisticRegression with settings of your own."
             )
-            coef[at] += weight * theta
-            shared[at] += weight * self._shared_part(theta, point["sharing"])
-            effort += found
-        self._keep_effort(effort)
-        self._keep_tasks(sigmas, coef, shared, {})
-
-    def _fit_one_task(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any
-    ) -> MultiTaskKernelLogisticRegressionCV:
-        names = (
-            *ONE_TASK_PARAMETERS,
-            "sigmas",
-            "regs",
-            "cv",
-            "scoring",
-            "combine",
-            "store_cv_scores",
-            "n_jobs",
+        groups = check_groups(groups, data.n_passed)
+        data.warn_of_copies(groups)
+        median = self._median(data, kernel)
+        axes = one_task_axes(self, data, kernel, median)
+        validation = data.validation(folds_of(self.cv, data, groups), groups, seed=self._seed())
+        n_fits = axes["sigma"].size * validation.splits.n_fits
+        if data.task is None:  # with one task every degree of sharing is the same model
+            centers = self._place_centers(data.X, data.rows, kernel, median)
+            features = KernelMap(kernel, centers.rows, self.memory_mb)
+            problem = LogisticProblem(one_task_logistic(data, features, centers, n_fits), stopping)
+        else:
+            axes = {"sigma": axes["sigma"], "sharing": sharings, "reg": axes["reg"]}
+            centers, distinct = self._task_centers(data, kernel, median)
+            features = KernelMap(kernel, centers.rows, self.memory_mb)
+            dual = self._dual(data, features, centers, distinct, n_fits * sharings.size)
+            problem = LogisticProblem(TaskLogistic(dual), stopping)
+        rows = HeldOut.of(data, validation, average=self.average)
+        tuned = tune(
+            problem,
+            Grid(
+                axes,
+                growing={
+                    "sigma": self.sigmas is None and kernel.has_width,
+                    "reg": self.regs is None,
+                },
+                vote="sigma",
+            ),
+            rows.as_log_odds(fitted_loss=self.scoring is None),
+            scoring,
+            self.combine,
+            scales=False,
         )
-        single = KernelLogisticRegressionCV(**{name: getattr(self, name) for name in names})
-        single.fit(X, y, sample_weight=sample_weight, groups=groups)
-        self.sharing_ = 0.0  # With one task every degree of sharing is the same model.
-        self._take_over(single, 1.0)
-        self._remember_classes(None, np.searchsorted(self.classes_, np.asarray(y).ravel()))
+        facts, solution = {"sharing_": 0.0, **tuned.facts(self.store_cv_scores)}, tuned.solution
+        norms = problem.norms_of(tuned.search.points)
+        facts["cv_results_"]["max_gradient_norm"] = norms
+        warn_if_held_out_stopped(self, float(norms[tuned.search.best]))
+        warn_if_stopped(self, facts)
+        if data.task is None:
+            solution = of_one_task(solution, 1.0)
+        else:
+            assert tasks is not None
+            weights = tuned.learnt.weights
+            facts["sharing_report_"] = sharing_report(
+                tuned.search, self.combine, weights, tasks.tolist()
+            )
+        self._keep(
+            self._model(kernel, data, centers, solution, tuned.learnt.calibration, tasks=tasks),
+            task_class_seen_=self._classes_of_tasks(data),
+            **facts,
+        )
         return self

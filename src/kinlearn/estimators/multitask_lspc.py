@@ -1,4 +1,4 @@
-"""MultiTaskLSPC: many related tasks from one linear solve, whose cost is that of one task."""
+"""MultiTaskLSPC: many related tasks in one least-squares fit."""
 
 from __future__ import annotations
 
@@ -7,34 +7,26 @@ from typing import Any
 import numpy as np
 
 from kinlearn.distributed import is_dask
-from kinlearn.distributed.fitting import fit_partitions, refuse_groups
-from kinlearn.estimators._add_task import AddsTasks
-from kinlearn.estimators._base import MAX_HELD_OUT_ROWS
-from kinlearn.estimators._checks import check_sharing
-from kinlearn.estimators._copies import warn_of_copies
-from kinlearn.estimators._task_primal import HeldOutCopies, PrimalTasks, find_primal
-from kinlearn.estimators._task_stream import TaskStream
-from kinlearn.estimators._training_set import TrainingSet, check_groups
-from kinlearn.estimators.lspc import LSPC, warn_single_row
+from kinlearn.estimators import _streaming as streaming
+from kinlearn.estimators._add_task import add_task
+from kinlearn.estimators._checks import check_positive, check_sharing
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS
+from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task, pose_tasks
+from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
-from kinlearn.threads import on_own_threads, threaded_blas
-
-ONE_TASK_PARAMETERS = (
-    "kernel",
-    "n_centers",
-    "centers",
-    "center_selection",
-    "posterior",
-    "fallback",
-    "class_weight",
-    "degree",
-    "coef0",
-    "memory_mb",
-    "random_state",
-)
+from kinlearn.problems.from_sums import Posed
+from kinlearn.problems.one_task import OneTask, one_task_basis
+from kinlearn.problems.problem import Point, Problem
+from kinlearn.problems.sample_rows import SampleRows
+from kinlearn.problems.tasks_dual import task_solution
+from kinlearn.problems.tasks_from_sums import find_sums, most_held_out
+from kinlearn.selection.fit_point import fit_point
+from kinlearn.statistics import NormalEquations
+from kinlearn.threads import on_own_threads
+from kinlearn.training.training_set import check_groups
 
 
-class MultiTaskLSPC(TaskStream, AddsTasks):
+class MultiTaskLSPC(TaskClassifier):
     """Least-squares probabilistic classifier for many related tasks.
 
     Minimises, for each class with targets z, over the parameters θ_t of T tasks::
@@ -113,6 +105,16 @@ held_out_scores_, held_out_links_, n_features_in_, feature_names_in_
     >>> model.decision_function(X[:1], task=[99]) == model.shared_score(X[:1])
     array([ True])
     """
+
+    limit_at_zero_reg = True
+
+    partial_fit = streaming.partial_fit_tasks
+    forget = streaming.forget_tasks
+    calibrate = streaming.calibrate_tasks
+    fit_stream = streaming.fit_stream
+    fit_statistics = streaming.fit_statistics
+    refit = streaming.refit
+    add_task = add_task
 
     def __init__(
         self,
@@ -224,74 +226,62 @@ held_out_scores_, held_out_links_, n_features_in_, feature_names_in_
         """
         sharing = check_sharing(self.sharing)
         if is_dask(X, y, task, sample_weight, groups):
-            refuse_groups(groups)
-            return fit_partitions(self, X, y, task=task, sample_weight=sample_weight, anew=True)
-        X, index = self._read_tasks(X, task, sample_weight)
-        if self.reg != 0 and (index is None or len(self.similarity_) == 1):
-            return self._fit_one_task(X, y, sample_weight, groups)
-        data = self._prepare(X, y, sample_weight, index)
-        if index is None:
-            index = np.zeros(len(data.labels), dtype=np.intp)
-        self._remember_classes(index, data.labels)
-        groups = check_groups(groups, data.labels.size)
-        warn_of_copies(data, groups)
-        kernel = self._kernel()
-        self.sigma_ = (
-            self._median(data, kernel) if isinstance(self.sigma, str) else float(self.sigma)
+            return streaming.fit_collections(self, X, y, sample_weight, groups, task=task)
+        kernel = self._begin()
+        X, tasks, index = self._read_tasks(X, task, sample_weight)
+        if index is None and self.reg == 0:  # a limit that only the dual knows
+            index = np.zeros(len(y), dtype=np.intp)
+        data = self._read_classes(kernel, X, y, sample_weight, index)
+        groups = check_groups(groups, data.n_passed)
+        data.warn_of_copies(groups)
+        median = isinstance(self.sigma, str)
+        sigma = self._median(data, kernel) if median else float(self.sigma)
+        point = {"sigma": sigma, "sharing": sharing, "reg": float(self.reg)}
+        limit = None
+        if data.task is None:
+            centers = self._place_centers(data.X, data.rows, kernel, sigma)
+            features = KernelMap(kernel, centers.rows, self.memory_mb)
+            basis = one_task_basis(data, features, centers, self.basis, n_decompositions=1)
+            problem: Problem = OneTask(basis, data)
+            limit = MAX_HELD_OUT_ROWS if basis.fixed_centers else None
+        else:
+            centers, distinct = self._task_centers(data, kernel, sigma)
+            features = KernelMap(kernel, centers.rows, self.memory_mb)
+            sums = None
+            if groups is None and self.reg > 0:
+                sums = find_sums(features, centers, data, self.similarity_)
+            if sums is not None:
+                limit = most_held_out(self.similarity_, MAX_HELD_OUT_ROWS)
+            problem = sums or self._dual(data, features, centers, distinct)
+        validation = None
+        if self.posterior == "calibrated" and data.n_rows > 1:
+            validation = data.validation(
+                "loo", groups, max_rows=limit, by_task=limit is None, seed=self._seed()
+            )
+        found = fit_point(problem, point, data, validation)
+        solution = found.solution
+        if data.task is None:
+            alone = of_one_task(solution, sharing)
+            assert alone.shared is not None
+            solution = task_solution(
+                alone.sigmas, alone.coef, alone.shared, [(point, 1.0)], data.total_weight
+            )
+        self._keep(
+            self._model(kernel, data, centers, solution, found.calibration, tasks=tasks),
+            sigma_=sigma,
+            task_class_seen_=self._classes_of_tasks(data),
+            **found.held_out,
+            **solution.facts,
         )
-        chosen = self._choose_task_centers(data, kernel, self.sigma_)
-        reg = float(self.reg)
-        self.beta_ = float("nan")
-        if groups is None and reg > 0.0:
-            primal = find_primal(self, data, index, chosen)
-            if primal is not None:
-                return self._fit_primal(data, primal, sharing)
-        design = self._set_up(data, kernel, index, chosen)
-        if self.posterior == "calibrated" and data.n_rows == 1:
-            warn_single_row()
-        elif self.posterior == "calibrated":
-            validation = data.validation("loo", groups, task=index, seed=self._seed())
-            with threaded_blas(data.n_rows):
-                scores = design.held_out_once(self.sigma_, sharing, reg, validation.splits)
-            self._calibrate(data, self._held_out_rows(data, validation), scores)
-        with threaded_blas(data.n_rows):
-            duals = design.solve(self.sigma_, sharing, reg)
-        coef, shared = design.parameters(self.sigma_, sharing, duals)
-        self._keep_point(self.sigma_, coef[None], shared[None], data.weights.sum())
         return self
 
-    def _fit_primal(self, data: TrainingSet, primal: PrimalTasks, sharing: float) -> MultiTaskLSPC:
-        """Many rows and fewer centres: from each task's sums."""
-        if self.posterior == "calibrated":
-            validation = primal.validation(data, MAX_HELD_OUT_ROWS, self._seed())
-            held = HeldOutCopies.of(data, validation)
-            scores = primal.leave_one_out(self.sigma_, sharing, float(self.reg), held)
-            self._calibrate(data, self._held_out_rows(data, validation), scores)
-        coef, shared = primal.parameters(self.sigma_, sharing, float(self.reg))
-        self._keep_point(self.sigma_, coef[None], shared[None], data.weights.sum())
-        return self
+    def _pose(self, sums: NormalEquations, rows: SampleRows | None, factors: np.ndarray) -> Posed:
+        """The problem that sums pose."""
+        return pose_tasks(self, sums, rows, factors)
 
-    def _checked_sharing(self) -> float:
-        return check_sharing(self.sharing)
+    def _stream_point(self, sums: NormalEquations) -> Point:
+        return {"sigma": sums.sigma, "sharing": float(self.sharing), "reg": float(self.reg)}
 
-    def _keep_point(self, sigma: float, coef: Any, shared: Any, weight: float) -> None:
-        mix = {
-            "sigmas": np.array([sigma]),
-            "sharings": np.array([float(self.sharing)]),
-            "regs": np.array([float(self.reg)]),
-            "weights": np.ones(1),
-            "shared_coef": shared,
-        }
-        self.weight_per_task_ = float(weight) / coef.shape[1]
-        self._keep_tasks(np.array([sigma]), coef, shared, mix)
-
-    def _fit_one_task(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> MultiTaskLSPC:
-        names = (*ONE_TASK_PARAMETERS, "sigma", "reg")
-        single = LSPC(**{name: getattr(self, name) for name in names})
-        self._take_over(single.fit(X, y, sample_weight=sample_weight, groups=groups), self.sharing)
-        labels = np.searchsorted(self.classes_, np.asarray(y).ravel())
-        self._remember_classes(None, labels)
-        weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=float)
-        total = float(np.broadcast_to(weights, labels.shape).sum())
-        self._keep_point(self.sigma_, self.coef_, self.shared_coef_, total)
-        return self
+    def _check_stream_parameters(self) -> None:
+        check_positive("reg", self.reg)
+        check_sharing(self.sharing)

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from kinlearn.estimators._add_task import AddsTasks
-from kinlearn.estimators._checks import check_choice
-from kinlearn.estimators._copies import warn_of_copies
-from kinlearn.estimators._task_grid import TaskGrid
-from kinlearn.estimators._task_primal import HeldOutCopies, PrimalGrid, find_primal
-from kinlearn.estimators._training_set import check_groups
-from kinlearn.estimators._tuned import TaskGridTuned
-from kinlearn.estimators.lspc_cv import LSPCCV
-from kinlearn.estimators.multitask_lspc import ONE_TASK_PARAMETERS
+from kinlearn.estimators._add_task import add_task
+from kinlearn.estimators._checks import check_choice, sharing_grid
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS
+from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task
+from kinlearn.estimators.lspc_cv import SEARCHED_AGAIN, one_task_axes, refuse_single_row
+from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
+from kinlearn.problems.one_task import OneTask, one_task_basis
+from kinlearn.problems.problem import Problem
+from kinlearn.problems.tasks_from_sums import find_sums, most_held_out
 from kinlearn.selection import combine as combining
+from kinlearn.selection.held_out import HeldOut
 from kinlearn.selection.scoring import resolve_scoring
-from kinlearn.selection.search import GridSearch
 from kinlearn.selection.sharing_report import sharing_report
+from kinlearn.selection.tune import SHARINGS, Grid, Repeated, tune
 from kinlearn.threads import on_own_threads
+from kinlearn.training.training_set import check_groups
 
 # Leave-one-out scores of this many rows settle a grid, where each point is solved from sums.
 GRID_ROWS = 5000
 
 
-class MultiTaskLSPCCV(TaskGridTuned, AddsTasks, LSPCCV):
+class MultiTaskLSPCCV(TaskClassifier):
     """MultiTaskLSPC with width, sharing and reg tuned, combined and calibrated in closed form.
 
     The objective is that of :class:`MultiTaskLSPC` (Eq. 4 of [1]_ in other variables), solved in
@@ -119,6 +120,10 @@ feature_names_in_
     True
     """
 
+    limit_at_zero_reg = True
+
+    add_task = add_task
+
     def __init__(
         self,
         *,
@@ -171,7 +176,7 @@ feature_names_in_
         self.random_state = random_state
 
     @on_own_threads
-    def fit(  # type: ignore[override]
+    def fit(
         self, X: Any, y: Any, task: Any = None, sample_weight: Any = None, groups: Any = None
     ) -> MultiTaskLSPCCV:
         """Search the grid, combine its points and calibrate.
@@ -196,71 +201,73 @@ feature_names_in_
         """
         check_choice("combine", self.combine, combining.RULES)
         check_choice("average", self.average, ("pooled", "tasks"))
-        sharings = self._sharing_grid()
+        sharings = sharing_grid(self.sharings, SHARINGS)
         scoring = resolve_scoring(self.scoring)
-        X, index = self._read_tasks(X, task, sample_weight)
-        if index is None or len(self.similarity_) == 1:
-            return self._fit_one_task(X, y, sample_weight, groups)
-        data = self._prepare(X, y, sample_weight, index)
-        self._remember_classes(index, data.labels)
-        groups = check_groups(groups, data.labels.size)
-        warn_of_copies(data, groups)
-        kernel = self._kernel()
+        kernel = self._begin()
+        X, tasks, index = self._read_tasks(X, task, sample_weight)
+        data = self._read_classes(kernel, X, y, sample_weight, index)
+        groups = check_groups(groups, data.n_passed)
+        data.warn_of_copies(groups)
         median = self._median(data, kernel)
-        sigmas = self._sigma_grid(kernel, median)
-        chosen = self._choose_task_centers(data, kernel, median)
-        validation = data.validation(self.cv, groups, task=index, seed=self._seed())
-        grid: TaskGrid | PrimalGrid
-        one_out = validation.splits.leave_one_out
-        primal = find_primal(self, data, index, chosen) if one_out else None
-        if primal is not None:
-            validation = primal.validation(data, GRID_ROWS, self._seed(), groups)
-            grid = PrimalGrid(primal, HeldOutCopies.of(data, validation))
+        axes = one_task_axes(self, data, kernel, median)
+        repeated, lowest, seed = None, {}, self._seed()
+        if data.task is None:  # with one task every degree of sharing is the same model
+            refuse_single_row(data, "MultiTaskLSPC")
+            centers = self._place_centers(data.X, data.rows, kernel, median)
+            features = KernelMap(kernel, centers.rows, self.memory_mb)
+            few, n_widths = data.n_rows <= SEARCHED_AGAIN, axes["sigma"].size
+            basis = one_task_basis(data, features, centers, self.basis, n_widths, keep=few)
+            alone = OneTask(basis, data)
+            problem: Problem = alone
+            limit = MAX_HELD_OUT_ROWS if basis.fixed_centers else None
+            validation = data.validation(self.cv, groups, max_rows=limit, seed=seed)
+            lowest = {"reg": alone.least_reg(axes["reg"])}
+            if few and isinstance(self.cv, (str, int, np.integer)) and not basis.fixed_centers:
+                repeated = Repeated(alone, self.cv, groups, seed)
         else:
-            n_decompositions = sigmas.size * sharings.size
-            design = self._set_up(data, kernel, index, chosen, n_decompositions)
-            grid = TaskGrid(design, validation.splits)
-        rows = self._held_out_rows(data, validation)
-        rows = replace(rows, task=index[data.units.first][validation.unit], average=self.average)
-        search = GridSearch(
-            axes={
-                "sigma": sigmas,
-                "sharing": sharings,
-                "reg": self._reg_grid(kernel, data, median),
-            },
-            growing={"sigma": self.sigmas is None and kernel.has_width, "reg": self.regs is None},
-            evaluate=grid.evaluate,
-            rows=rows,
-            scoring=scoring,
-            vote="sigma",
+            axes = {"sigma": axes["sigma"], "sharing": sharings, "reg": axes["reg"]}
+            centers, distinct = self._task_centers(data, kernel, median)
+            features = KernelMap(kernel, centers.rows, self.memory_mb)
+            validation = data.validation(self.cv, groups, seed=seed)
+            sums = None
+            if validation.splits.leave_one_out:
+                sums = find_sums(features, centers, data, self.similarity_)
+            if sums is not None:
+                limit = most_held_out(self.similarity_, GRID_ROWS)
+                validation = data.validation(
+                    "loo", groups, max_rows=limit, by_task=False, seed=seed
+                )
+            n_decompositions = axes["sigma"].size * sharings.size
+            problem = sums or self._dual(data, features, centers, distinct, n_decompositions)
+        tuned = tune(
+            problem,
+            Grid(
+                axes,
+                growing={
+                    "sigma": self.sigmas is None and kernel.has_width,
+                    "reg": self.regs is None,
+                },
+                lowest=lowest,
+                vote=None if data.task is None else "sigma",
+            ),
+            HeldOut.of(data, validation, average=self.average),
+            scoring,
+            self.combine,
+            scales=data.task is None and self.posterior == "calibrated",
+            repeated=repeated,
         )
-        search.run()
-        self._keep_search(search, scoring)
-        self.sharing_ = search.points[search.best]["sharing"]
-        found = self._keep_mixture(search, data, class_scales=False)
-        names = [] if self.tasks_ is None else self.tasks_.tolist()
-        self.sharing_report_ = sharing_report(search, self.combine, found.weights, names)
-        if self.store_cv_scores:
-            self.cv_scores_ = search.scores
-            self.cv_rows_ = data.units.first[validation.unit]
-        self.weight_per_task_ = float(data.weights.sum()) / len(self.similarity_)
-        self._keep_tasks(*grid.mixed(search.points, found.weights))
-        return self
-
-    def _fit_one_task(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> MultiTaskLSPCCV:
-        names = (
-            *ONE_TASK_PARAMETERS,
-            "sigmas",
-            "regs",
-            "cv",
-            "scoring",
-            "combine",
-            "store_cv_scores",
-            "n_jobs",
+        facts, solution = {"sharing_": 0.0, **tuned.facts(self.store_cv_scores)}, tuned.solution
+        if data.task is None:
+            solution = of_one_task(solution, 1.0)
+        else:
+            assert tasks is not None
+            weights = tuned.learnt.weights
+            facts["sharing_report_"] = sharing_report(
+                tuned.search, self.combine, weights, tasks.tolist()
+            )
+        self._keep(
+            self._model(kernel, data, centers, solution, tuned.learnt.calibration, tasks=tasks),
+            task_class_seen_=self._classes_of_tasks(data),
+            **facts,
         )
-        single = LSPCCV(**{name: getattr(self, name) for name in names})
-        single.fit(X, y, sample_weight=sample_weight, groups=groups)
-        self.sharing_ = 0.0  # With one task every degree of sharing is the same model.
-        self._take_over(single, 1.0)
-        self._remember_classes(None, np.searchsorted(self.classes_, np.asarray(y).ravel()))
         return self

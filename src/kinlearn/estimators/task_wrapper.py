@@ -20,8 +20,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from kinlearn.labels import refuse_mixed_labels
 from kinlearn.tasks import split_tasks, tasks_at_prediction
+from kinlearn.training.label_table import refuse_mixed_labels
 
 REQUESTED: dict[str, bool | None] = {"task": True}
 

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from kinlearn.estimators._base import KernelClassifier
+from kinlearn.estimators._classifier import KernelClassifier, usual_support
 from kinlearn.estimators._held_out import last_step
-from kinlearn.estimators._multilabel_base import MultiLabelClassifier
-from kinlearn.estimators._task_base import TaskClassifier
 from kinlearn.estimators.hand_over import HandOver
 from kinlearn.estimators.prior_shift import PriorShift
 from kinlearn.export.columns import Block, Parts, as_numbers
@@ -23,6 +21,7 @@ from kinlearn.export.lookup import NOWHERE, add_whole
 from kinlearn.export.posterior import add_labels, add_posterior, class_values
 from kinlearn.export.scores import add_measure, add_scores
 from kinlearn.familiarity import NEIGHBOURS
+from kinlearn.model import KernelModel, Labels
 
 
 @dataclass(frozen=True)
@@ -56,12 +55,13 @@ def outputs_of(model: Any) -> list[Output]:
         return [*outputs_of(model.estimator_), Output("answered", BOOL, None)]
     if isinstance(model, PriorShift):
         return outputs_of(model.estimator_)
-    if isinstance(model, MultiLabelClassifier) and not model.single_:
-        n_labels = len(model.learnt_)
+    if isinstance(model, KernelClassifier) and not model.model_.labels.single:
+        labels = model.model_.labels
+        n_labels = len(labels.learnt)
         label = Output("label", INT64, n_labels)
-        if model.indicator_:
+        if labels.indicator:
             return [label, Output("probabilities", DOUBLE, n_labels)]
-        sizes = [len(classes) for classes in model.classes_]
+        sizes = [len(classes) for classes in labels.classes]
         each = [Output(f"probabilities_{t}", DOUBLE, size) for t, size in enumerate(sizes)]
         return [label, *each]
     return [
@@ -103,31 +103,25 @@ def add_model(graph: Graph, model: Any, X: Parts, task: str | None = None) -> li
             f"{type(model).__name__}."
         )
     rows = as_numbers(graph, X, type(model).__name__)
-    if isinstance(model, TaskClassifier):
+    value = model.model_
+    if value.shared is not None:
         scores = _add_task_scores(graph, model, rows.name, task)
     else:
-        scores = add_scores(graph, rows.name, model, model.kept_sigmas_, model.coef_)
-    if hasattr(model, "intercept_"):
-        scores = graph.add("Add", scores, graph.constant(model.intercept_))
-    if isinstance(model, MultiLabelClassifier):
-        return _add_multilabel(graph, model, scores)
-    proba = add_posterior(graph, scores, model.posterior, model._link, _fallback(model))
-    return [add_labels(graph, scores, model.classes_), proba]
-
-
-def _fallback(model: Any) -> NDArray[np.float64]:
-    n_classes = len(model.classes_)
-    return model.prior_ if model.fallback == "prior" else np.full(n_classes, 1.0 / n_classes)
+        scores = add_scores(graph, rows.name, value, value.coef)
+    if value.calibration.offset.any():
+        scores = graph.add("Add", scores, graph.constant(value.calibration.offset))
+    return _add_answers(graph, value, scores)
 
 
 def _add_task_scores(graph: Graph, model: Any, X: str, task: str | None) -> str:
     """Scores of every task side by side, and of each row those of its own task."""
-    if model.tasks_ is None or task is None:
-        return add_scores(graph, X, model, model.kept_sigmas_, model.coef_[:, 0])
-    n_sigmas, n_tasks, n_centers, n_classes = model.coef_.shape
-    coefs = np.concatenate([model.coef_, model.shared_coef_[:, None]], axis=1)
+    value = model.model_
+    if value.tasks is None or task is None:
+        return add_scores(graph, X, value, value.coef[:, 0])
+    n_sigmas, n_tasks, n_centers, n_classes = value.coef.shape
+    coefs = np.concatenate([value.coef, value.shared[:, None]], axis=1)
     coefs = coefs.transpose(0, 2, 1, 3).reshape(n_sigmas, n_centers, (n_tasks + 1) * n_classes)
-    scores = add_scores(graph, X, model, model.kept_sigmas_, coefs)
+    scores = add_scores(graph, X, value, coefs)
     shape = graph.constant([-1, n_tasks + 1, n_classes])
     by_task = graph.add("Reshape", scores, shape)
     index = add_task_index(graph, model, task)
@@ -215,57 +209,57 @@ def takes_tasks(model: Any) -> bool:
 
 def _add_is_familiar(graph: Graph, model: Any, X: str, least: float) -> str:
     """Whether the support of rows reaches that of the given share of training rows."""
-    similar = model.kernel in ("cosine", "precomputed")
-    measure = add_measure(graph, X, model, nearness=True)
-    kth = min(NEIGHBOURS, model.n_centers_)
+    value = model.model_
+    similar = value.kernel.name in ("cosine", "precomputed")
+    measure = add_measure(graph, X, value, nearness=True)
+    kth = min(NEIGHBOURS, value.n_centers)
     nearest = graph.add(
         "TopK", measure, graph.constant([kth]), axis=1, largest=int(similar), n_results=2
     )
     support = graph.add("Gather", nearest, graph.constant(kth - 1), axis=1)
-    reference = model._reference_support()
+    reference = usual_support(value)
     needed = float(reference[int(np.ceil(least * len(reference))) - 1])
     if similar:
         return graph.add("GreaterOrEqual", support, graph.constant(needed))
     return graph.add("LessOrEqual", support, graph.constant(-needed))
 
 
-# -- several labels ---------------------------------------------------------------------------
+# -- classes and labels -----------------------------------------------------------------------
 
 
-def _add_multilabel(graph: Graph, model: Any, scores: str) -> list[str]:
+def _add_answers(graph: Graph, model: KernelModel, scores: str) -> list[str]:
+    """Labels and probabilities from the score columns."""
+    labels = model.labels
     parts = _scores_by_label(graph, model, scores)
-    links, fallbacks = model._label_links(model._fitted_layout()), model._fallbacks()
-    learnt = []
-    for (own, size), link, fallback in zip(parts, links, fallbacks, strict=True):
-        filled = np.full(size, 1.0 / size) if fallback is None else fallback
-        learnt.append(add_posterior(graph, own, model.posterior, link, filled))
+    priors, learnt = labels.learnt_priors, []
+    for t, (own, size) in enumerate(parts):
+        filled = priors[t] if model.fallback == "prior" else np.full(size, 1.0 / size)
+        learnt.append(add_posterior(graph, own, model.rule, model.links[t], filled))
+    if labels.single:
+        return [add_labels(graph, parts[0][0], labels.classes[0]), learnt[0]]
     zeros = graph.add("Mul", graph.column(scores, 0), graph.constant(0.0))  # shape (n, 1)
-    if model.indicator_:
-        return _add_indicators(graph, model, [part for part, _ in parts], learnt, zeros)
-    labels, probabilities = [], []
+    if labels.indicator:
+        return _add_indicators(graph, labels, [part for part, _ in parts], learnt, zeros)
+    names, probabilities = [], []
     queue = iter(zip([part for part, _ in parts], learnt, strict=True))
-    classes = [model.classes_] if model.single_ else model.classes_
-    priors = [model.prior_] if model.single_ else model.prior_
-    for values, prior, ok in zip(classes, priors, model.learnt_, strict=True):
+    for values, prior, ok in zip(labels.classes, labels.priors, labels.learnt, strict=True):
         if ok:
             part, proba = next(queue)
         else:
             part = proba = graph.add("Add", zeros, graph.constant(np.asarray(prior)[None]))
-        label = add_labels(graph, part, values)
-        labels.append(label)
+        names.append(add_labels(graph, part, values))
         probabilities.append(proba)
-    if model.single_:
-        return [labels[0], probabilities[0]]
     column = graph.constant([1])
-    wide = [graph.add("Unsqueeze", label, column) for label in labels]
-    wide = [graph.add("Cast", label, to=INT64) for label in wide]
+    wide = [graph.add("Unsqueeze", name, column) for name in names]
+    wide = [graph.add("Cast", name, to=INT64) for name in wide]
     return [graph.add("Concat", *wide, axis=1), *probabilities]
 
 
-def _scores_by_label(graph: Graph, model: Any, scores: str) -> list[tuple[str, int]]:
+def _scores_by_label(graph: Graph, model: KernelModel, scores: str) -> list[tuple[str, int]]:
     """Scores (n, classes) of each learnt label, with the number of classes."""
-    layout = model._fitted_layout()
-    n_columns = model.coef_.shape[2]
+    layout, n_columns = model.calibration.layout, model.coef.shape[-1]
+    if model.labels.single:
+        return [(scores, n_columns)]
     if not layout.indicator:
         edges = np.concatenate([[0], np.cumsum(layout.sizes)])
         return [
@@ -283,14 +277,15 @@ def _scores_by_label(graph: Graph, model: Any, scores: str) -> list[tuple[str, i
 
 
 def _add_indicators(
-    graph: Graph, model: Any, parts: list[str], learnt: list[str], zeros: str
+    graph: Graph, labels: Labels, parts: list[str], learnt: list[str], zeros: str
 ) -> list[str]:
     """P(label = 1) of every label, and whether it exceeds the label's threshold."""
+    assert labels.thresholds is not None
     columns, decided = [], []
     queue = iter(zip(parts, learnt, strict=True))
-    for prior, threshold, ok in zip(model.prior_, model.thresholds_, model.learnt_, strict=True):
+    for prior, threshold, ok in zip(labels.priors, labels.thresholds, labels.learnt, strict=True):
         if not ok:
-            column = graph.add("Add", zeros, graph.constant(float(prior)))
+            column = graph.add("Add", zeros, graph.constant(float(prior[1])))
             level = graph.constant(float(threshold))
             decided.append(graph.add("Greater", column, level))
             columns.append(column)

@@ -9,47 +9,45 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kinlearn.export.graph import Graph
+from kinlearn.kernels.library import Kernel
 from kinlearn.kernels.squared_distances import SquaredDistances
+from kinlearn.model import KernelModel
 
 
-def add_scores(
-    graph: Graph, X: str, model: Any, sigmas: NDArray, coefs: NDArray[np.float64]
-) -> str:
+def add_scores(graph: Graph, X: str, model: KernelModel, coefs: NDArray[np.float64]) -> str:
     """Append ``Σ_s k_s(X, centres) coefs[s]`` and return its name.
 
     Parameters
     ----------
     X : str
         Name of the rows, in double precision.
-    model : KernelClassifier
-        Says which kernel, and its centres.
-    sigmas : ndarray of shape (S,)
-        Widths.
+    model : KernelModel
+        Says which kernel, its centres and widths.
     coefs : ndarray of shape (S, m, c)
         Coefficients.
     """
     measure = add_measure(graph, X, model)
     total = ""
-    for sigma, coef in zip(sigmas, coefs, strict=True):
-        features = _add_profile(graph, measure, model, float(sigma))
+    for sigma, coef in zip(model.sigmas, coefs, strict=True):
+        features = _add_profile(graph, measure, model.kernel, float(sigma))
         part = graph.add("MatMul", features, graph.constant(coef))
         total = graph.add("Add", total, part) if total else part
     return total
 
 
-def add_measure(graph: Graph, X: str, model: Any, nearness: bool = False) -> str:
+def add_measure(graph: Graph, X: str, model: KernelModel, nearness: bool = False) -> str:
     """Append the kernel's measure between rows and centres, shape (n, m).
 
     With `nearness` the one by which rows are familiar: distances for inner products, too.
     """
-    kernel, centers = model.kernel, model.centers_
-    if callable(kernel):
+    kernel, centers = model.kernel.name, model.centers
+    if kernel == "precomputed":
+        return graph.add("Gather", X, graph.constant(np.asarray(centers)), axis=1)
+    if not model.kernel.has_feature_space:
         raise ValueError(
             f"kernel={kernel!r} is a function, which ONNX cannot express: use a kernel with a name "
             "or kernel='precomputed', whose graph takes the kernel values as its rows."
         )
-    if kernel == "precomputed":
-        return graph.add("Gather", X, graph.constant(np.asarray(centers)), axis=1)
     C = centers.toarray() if sp.issparse(centers) else np.asarray(centers)
     C = C.astype(np.float64)
     if kernel == "rbf" or (nearness and kernel in ("linear", "polynomial")):
@@ -63,15 +61,15 @@ def add_measure(graph: Graph, X: str, model: Any, nearness: bool = False) -> str
     return graph.add("MatMul", X, graph.constant(np.ascontiguousarray(C.T)))
 
 
-def _add_profile(graph: Graph, measure: str, model: Any, sigma: float) -> str:
-    if model.kernel == "rbf":
+def _add_profile(graph: Graph, measure: str, kernel: Kernel, sigma: float) -> str:
+    if kernel.name == "rbf":
         return graph.add("Exp", graph.add("Mul", measure, graph.constant(-0.5 / sigma**2)))
-    if model.kernel in ("laplacian", "chi2"):
+    if kernel.name in ("laplacian", "chi2"):
         return graph.add("Exp", graph.add("Mul", measure, graph.constant(-1.0 / sigma)))
-    if model.kernel == "polynomial":
+    if kernel.name == "polynomial":
         inner = graph.add("Mul", measure, graph.constant(1.0 / sigma**2))
-        inner = graph.add("Add", inner, graph.constant(float(model.coef0)))
-        return graph.add("Pow", inner, graph.constant(float(model.degree)))
+        inner = graph.add("Add", inner, graph.constant(kernel.numbers["coef0"]))
+        return graph.add("Pow", inner, graph.constant(kernel.numbers["degree"]))
     return measure
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,8 @@ class Kernel:
         The power of that measure's median which is a width (½ for squared distances).
     largest : float
         The largest value of a feature, of either sign, with which nothing overflows.
+    numbers : dict
+        Degree and constant of the polynomial.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Kernel:
     width_measure: Callable[[Rows], Measure] = SquaredDistances
     width_power: float = 0.5
     largest: float = LARGEST_VALUE
+    numbers: dict[str, float] = field(default_factory=dict)
 
     def check(self, X: Rows, names: Any = None) -> None:
         """Raise where X holds a value that the kernel cannot take, and say which.
@@ -309,5 +312,6 @@ def resolve_kernel(kernel: Any, degree: float = 3, coef0: float = 1.0) -> Kernel
             "or pass a function of two arrays of rows."
         )
     if kernel == "polynomial":
-        return replace(KERNELS[kernel], profile=polynomial_profile(degree, coef0))
+        numbers = {"degree": float(degree), "coef0": float(coef0)}
+        return replace(KERNELS[kernel], profile=polynomial_profile(degree, coef0), numbers=numbers)
     return KERNELS[kernel]

@@ -12,6 +12,7 @@ from kinlearn.persistence.arrays import sparse_matrix
 from kinlearn.persistence.budget import Budget
 from kinlearn.persistence.encode import ARRAY_KINDS, PLAIN_TYPES
 from kinlearn.persistence.errors import KinFileError
+from kinlearn.persistence.kernel_models import is_part, take_model
 from kinlearn.persistence.shapes import check_shapes
 
 _PLAIN = {name: kind for kind, name in PLAIN_TYPES.items()}
@@ -91,6 +92,7 @@ class Decoder:
             # nothing that a class does may be replaced by what a file says
             its_own = getattr(kind, name, None)
             replaces = callable(its_own) or isinstance(its_own, property)
+            replaces = replaces and not is_part(kind, name)
             if not name.isidentifier() or name.startswith("__") or replaces:
                 raise KinFileError(f"it holds an attribute {name!r}, which is not allowed")
             vars(made)[name] = self._attribute(name, node)
@@ -98,6 +100,7 @@ class Decoder:
             self._budget.take(REQUESTS_BYTES)
             vars(made)["_metadata_request"] = _metadata_request(made, entry["requests"])
         check_shapes(made, self._budget)
+        take_model(made)
         return made
 
     def _attribute(self, name: str, node: Any) -> Any:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from kinlearn.persistence.allowed import converters, name_of
+from kinlearn.persistence.kernel_models import state_of
 
 # Kinds of arrays written as they are: numbers, fixed-length text, dates. Never Python objects.
 ARRAY_KINDS = "biufcUSMm"
@@ -155,7 +156,7 @@ class Encoder:
             return self._keep(value, {"type": key, "arrays": arrays})
         state: dict[str, Any] = {}
         requests: Any = None
-        for name, item in vars(value).items():
+        for name, item in state_of(value).items():
             if name == "_metadata_request":
                 requests = _requests(item)
             else:

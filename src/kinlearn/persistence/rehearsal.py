@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from kinlearn.persistence.describe import encoded_columns, final_estimator
 MOST_TASKS = 1000
 MOST_BYTES = 8 << 20  # of the rows asked for
 SOME_CENTERS = 64  # all have the same shape, so that a few tell as much as all
-_BY_CENTER = {"centers_": 0, "coef_": -2, "shared_coef_": -2}
 
 
 def answers(model: Any) -> bool:
@@ -132,19 +132,17 @@ def with_few_centers(objects: list[Any]) -> Iterator[None]:
 
     The objects are changed for that while, so that nobody else may use them.
     """
-    whole = [(each, dict(vars(each))) for each in objects if hasattr(each, "centers_")]
+    whole = [(each, each.model_) for each in objects if hasattr(each, "model_")]
     try:
-        for each, state in whole:
-            for name, axis in _BY_CENTER.items():
-                if state.get(name) is not None:
-                    vars(each)[name] = _first(state[name], axis)
+        for each, model in whole:
+            shared = model.shared
+            each.model_ = replace(
+                model,
+                centers=model.centers[:SOME_CENTERS],
+                coef=model.coef[..., :SOME_CENTERS, :],
+                shared=None if shared is None else shared[..., :SOME_CENTERS, :],
+            )
         yield
     finally:
-        for each, state in whole:
-            vars(each).update({name: state[name] for name in _BY_CENTER if name in state})
-
-
-def _first(array: Any, axis: int) -> Any:
-    if axis == 0:
-        return array[:SOME_CENTERS]
-    return array[..., :SOME_CENTERS, :]
+        for each, model in whole:
+            each.model_ = model

@@ -52,6 +52,7 @@ _LABELS = {
     "intercept_": "k",
     "held_out_scores_": "nk",
     "prior_": "p",
+    "class_scale_": "q",
     "class_scales_": "q",
     "label_names_": "l",
     "learnt_": "l",

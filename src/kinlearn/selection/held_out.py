@@ -16,14 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.model import Calibration, ScoreLayout
+from kinlearn.selection.links import MANY_COPIES, Block
 from kinlearn.training.folds import Validation
 from kinlearn.training.training_set import TrainingSet
 
 Array: TypeAlias = NDArray[np.float64]
 Index: TypeAlias = NDArray[np.intp]
-Block: TypeAlias = tuple[Array, Array, Array]  # scores, targets and weights of a label's rows
-# Where at least this share of rows has another copy, scores are frequencies rather than guesses.
-MANY_COPIES = 0.5
 
 
 @dataclass(frozen=True)
@@ -76,10 +74,12 @@ class LabelTargets:
     def blocks(self, scores: Array) -> list[Block]:
         """Scores, targets and weights of every label's observed rows."""
         by_label = self.layout.by_label(scores.astype(np.float64, copy=False))
+        if len(by_label) == 1:
+            return [(by_label[0], self.targets[0], self.weights[:, 0])]
         blocks = []
         for q, z, weights in zip(by_label, self.targets, self.weights.T, strict=True):
             seen = weights > 0
-            blocks.append((q, z, weights) if seen.all() else (q[seen], z[seen], weights[seen]))
+            blocks.append((q[seen], z[seen], weights[seen]))
         return blocks
 
 
@@ -97,10 +97,14 @@ class HeldOut(LabelTargets):
         The same weights by label.
     starts : ndarray or None
         Where each fold begins; None to score all rows together.
-    validation : Validation
-        What was held out.
-    data : TrainingSet
-        Of which rows.
+    validation : Validation, optional
+        What was held out; None for a sample of rows that sums kept.
+    data : TrainingSet, optional
+        Of which rows; None likewise.
+    balance : list of ndarrays, optional
+        Factors of a class weight by which scores lean, by label.
+    task : ndarray of shape (R,), optional
+        Task number of each entry.
     unknown : ndarray of bool of shape (R,), optional
         Entries that are not to be looked at.
     average : {"pooled", "tasks"}
@@ -115,8 +119,10 @@ class HeldOut(LabelTargets):
     fit_weights: Array
     pair_weights: Array
     starts: Index | None
-    validation: Validation
-    data: TrainingSet
+    validation: Validation | None = None
+    data: TrainingSet | None = None
+    balance: list[Array] | None = None
+    task: Index | None = None
     unknown: NDArray[np.bool_] | None = None
     average: str = "pooled"
     beta: float | None = None
@@ -155,8 +161,15 @@ class HeldOut(LabelTargets):
             starts=None if validation.pooled else validation.splits.starts,
             validation=validation,
             data=data,
+            balance=data.leaning,
+            task=None if data.task is None else data.task[data.units.first][unit],
             average=average,
         )
+
+    @property
+    def splits(self) -> Any:
+        """What solvers hold out; None for a sample of rows that sums kept."""
+        return None if self.validation is None else self.validation.splits
 
     def parts(self) -> list[slice]:
         """Return the slices of rows scored together."""
@@ -165,18 +178,16 @@ class HeldOut(LabelTargets):
         return [slice(a, b) for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
 
     @property
-    def task(self) -> Index | None:
-        """Task number of each entry, where there are several tasks."""
-        data = self.data
-        return None if data.task is None else data.task[data.units.first][self.validation.unit]
-
-    @property
     def strata(self) -> Index | None:
         """Of a single label, the class of each entry, one more where it is unobserved."""
         if self.layout.n_labels > 1:
             return None
         unknown = self.targets[0].shape[1]
         return np.where(self.weights[:, 0] > 0, self.targets[0].argmax(axis=1), unknown)
+
+    def averaged(self, average: str) -> HeldOut:
+        """The same with tasks scored together, or each on its own."""
+        return replace(self, average=average)
 
     def as_log_odds(self, fitted_loss: bool) -> HeldOut:
         """The same for scores that are log-odds; with `fitted_loss` by the weights of the fit."""
@@ -203,18 +214,24 @@ class HeldOut(LabelTargets):
         looked_at[part] = True
         if self.unknown is not None:
             looked_at &= ~self.unknown
+        data, validation = self.data, self.validation
+        if data is None or validation is None:
+            raise ValueError(
+                "A function of your own cannot score rows that only sums know: use the name of a "
+                "criterion, or fit on the rows at once."
+            )
         answers = self.layout.difference(scores) if self.layout.indicator else scores
-        if self.data.table.single and self.layout.sizes == (2,):
+        if data.table.single and self.layout.sizes == (2,):
             answers = scores[:, 1] - scores[:, 0]
-        spread = self.validation.spread(answers)
-        entry = self.validation.entry
+        spread, entry = validation.spread(answers), validation.entry
         known = (entry >= 0) & looked_at[entry]
-        return self.data.observed()[known], spread[known]
+        return data.observed()[known], spread[known]
 
 
 def rows_of_others(rows: HeldOut) -> Iterator[tuple[Index, HeldOut]]:
     """Yield (passed rows of a fold, the rows that held-out scores speak of without them)."""
     validation = rows.validation
+    assert validation is not None
     tested = validation.entry >= 0
     for j in np.unique(validation.fold[tested & (validation.fold >= 0)]):
         own = np.flatnonzero(tested & (validation.fold == j))
@@ -226,6 +243,8 @@ def rows_of_others(rows: HeldOut) -> Iterator[tuple[Index, HeldOut]]:
 
 def with_shares_of(rows: HeldOut, all_rows: HeldOut) -> HeldOut:
     """Return some rows with the classes weighing as in all rows."""
+    assert rows.validation is not None
+    assert all_rows.validation is not None
     copies, strata, all_strata = rows.validation.copies, rows.strata, all_rows.strata
     assert strata is not None
     assert all_strata is not None
@@ -244,10 +263,11 @@ def with_own_share(scores: Array, rows: HeldOut) -> Array:
     then called wrong. Scores are linear in the targets, so that a class which keeps its weight
     scores ``n_y/(n_y-1)`` as much, and all of them ``(n-1)/n``.
     """
-    strata = rows.strata
+    strata, validation = rows.strata, rows.validation
     assert strata is not None
-    n = rows.validation.n_copies
-    totals = np.bincount(strata, weights=rows.validation.copies)
+    assert validation is not None
+    n = validation.n_copies
+    totals = np.bincount(strata, weights=validation.copies)
     totals = totals * (n / totals.sum())
     gain = np.where(totals > 1.5, totals / np.maximum(totals - 1.0, 0.5), 1.0)
     out = scores * ((n - 1.0) / n)
@@ -276,6 +296,7 @@ def gathered(
     links : ndarray of shape (n_passed, numbers)
         The link of each row's scores, as numbers; NaN likewise.
     """
+    assert rows.validation is not None
     entry, layout = rows.validation.entry, rows.layout
     scores = np.full((entry.size, n_columns), np.nan)
     links = np.full((entry.size, 2 * layout.n_labels + 1 + sum(layout.sizes)), np.nan)

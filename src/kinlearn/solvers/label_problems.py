@@ -41,7 +41,7 @@ class LabelProblem(NamedTuple):
     labels : ndarray of shape (k,) or None
         The label of each column, where pairs have weights.
     units : ndarray of shape (U, k) or None
-        Targets of the copies that rows stand for, as in :class:`kinlearn.units.Units`.
+        Targets of the copies that rows stand for, as in :class:`kinlearn.training.copies.Units`.
     """
 
     targets: Array

@@ -86,6 +86,11 @@ class Splits:
         return int(self.rows.size)
 
     @property
+    def n_fits(self) -> int:
+        """How many models it takes where each has to be fitted."""
+        return self.n_rows_held_out if self.leave_one_out else len(self.blocks)
+
+    @property
     def kept_share(self) -> float:
         """The share of all weight that remains when one is left out."""
         return (self.n_rows - 1) / self.n_rows if self.kept is None else self.kept

@@ -12,12 +12,11 @@ from sklearn.utils.validation import check_array
 
 from kinlearn.kernels import resolve_kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
-from kinlearn.kernels.limits import refuse_too_large
-from kinlearn.labels import refuse_mixed_labels
 from kinlearn.statistics.batch import RowBatch, read_batch
 from kinlearn.statistics.motion import SumsInMotion
 from kinlearn.statistics.removal import NeverAddedError
 from kinlearn.statistics.targets import check_kinds
+from kinlearn.training.label_table import refuse_mixed_labels
 
 Array = NDArray[np.float64]
 # Leave-one-out scores of this many rows settle the one number that calibration needs.
@@ -111,7 +110,7 @@ class NormalEquations(SumsInMotion):
         self.centers = check_array(
             centers, accept_sparse="csr", dtype=np.float64, input_name="centers"
         )
-        refuse_too_large(self.centers, resolved)
+        resolved.check(self.centers)
         self.kernel = kernel
         self.sigma = float(sigma)
         self.degree, self.coef0 = float(degree), float(coef0)
@@ -344,7 +343,7 @@ class NormalEquations(SumsInMotion):
     def _read(self, X: Any, y: Any, task: Any, sample_weight: Any) -> RowBatch:
         """Validate a batch without changing anything."""
         batch = read_batch(X, y, task, sample_weight, self.n_features)
-        refuse_too_large(batch.X, resolve_kernel(self.kernel, self.degree, self.coef0))
+        resolve_kernel(self.kernel, self.degree, self.coef0).check(batch.X)
         self._check_kind(batch.targets.kind, batch.ids is not None)
         if batch.targets.kind == "classes":
             check_kinds(self._names, batch.targets.names)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from kinlearn.labels import refuse_mixed_labels
 from kinlearn.statistics.row_hash import Hashes, name_salt, scramble
+from kinlearn.training.label_table import refuse_mixed_labels
 
 Array = NDArray[np.float64]
 ALL = "all rows"  # name of the column of ones that indicators need beside them

@@ -4,10 +4,10 @@ Before any fit, identical rows become one row of larger weight, and rows without
 coefficients with every row a centre would make a doubled row differ from a doubled weight. Distinct
 rows are therefore what centres and the median distance are made of.
 
-What is held out is a single copy of a row, its other copies stay. Copies were seen separately, often
-with different labels, and a new row may coincide with them: holding all of them out at once would
-ask for the probabilities of a row never seen. Weights are multiplicities up to a common unit, so
-that their scale does not matter; without one, every row as passed is one copy.
+What is held out is a single copy of a row, its other copies stay. Copies were seen separately,
+often with different labels, and a new row may coincide with them: holding all of them out at once
+would ask for the probabilities of a row never seen. Weights are multiplicities up to a common unit,
+so that their scale does not matter; without one, every row as passed is one copy.
 
 A few equal rows that agree in their labels are one thing seen more than once (a bootstrap sample, a
 record entered twice, a weight): a copy would be predicted by the others, and all leave together.

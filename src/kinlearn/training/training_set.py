@@ -178,6 +178,7 @@ class TrainingSet:
         *,
         closed_form: bool = True,
         max_rows: int | None = None,
+        by_task: bool = True,
         seed: int = 0,
     ) -> Validation:
         """Return what `cv` and `groups` hold out; folds are spread over answers and tasks.
@@ -199,7 +200,7 @@ class TrainingSet:
             units = find_units(self.rows, self.kinds, self.passed_weights, counted=False)
         alone = codes.shape[1] == 1 and (codes >= 0).all()
         strata = codes[:, 0] if alone else codes
-        if self.task is not None:
+        if self.task is not None and by_task:
             strata = strata * (int(self.task.max()) + 1) + self.task
         return make_validation(
             cv,
@@ -244,7 +245,7 @@ class TrainingSet:
     def warn_of_copies(self, groups: Any) -> None:
         """Say what will be held out one at a time where that may not be what is meant."""
         units = self.units
-        if groups is not None or units.whole.all() and not units.together:
+        if groups is not None or (units.whole.all() and not units.together):
             return
         copies = int((units.of >= 0).sum()) - self.n_rows
         if units.together and copies >= WORTH_SAYING * self.n_rows:

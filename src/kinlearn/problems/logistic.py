@@ -1,4 +1,4 @@
-"""The logistic problems of one task and of several, for any width: folds of them, and all rows."""
+"""Kernel logistic regression of one task and of several: folds of them, and all rows."""
 
 from __future__ import annotations
 
@@ -8,17 +8,94 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.estimators._task_design import TaskDesign
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.measures import Rows
+from kinlearn.problems.problem import Array, Axes, Point, Solution, by_width
+from kinlearn.problems.tasks_dual import TasksDual
 from kinlearn.solvers.copies import remaining
 from kinlearn.solvers.logistic_newton import LogisticSolution
 from kinlearn.solvers.logistic_path import FeaturePath, Stopping
 from kinlearn.solvers.logistic_tasks import TaskPath
 from kinlearn.solvers.splits import Block, Leaving, Splits
+from kinlearn.solvers.task_covariance import unseen_weight
+from kinlearn.threads import side_by_side
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+
+class LogisticProblem:
+    """Held-out log-odds over a grid, and coefficients, each point by its own iteration.
+
+    Parameters
+    ----------
+    design : SingleLogistic or TaskLogistic
+        The rows.
+    stopping : Stopping
+        Which solver, and how far.
+
+    Attributes
+    ----------
+    norms : dict
+        Largest gradient norm among the held-out fits of each point.
+    """
+
+    def __init__(self, design: SingleLogistic | TaskLogistic, stopping: Stopping) -> None:
+        self.design, self.stopping = design, stopping
+        self.norms: dict[tuple[float, ...], float] = {}
+
+    def held_out(self, axes: Axes, splits: Splits) -> Array:
+        """Return held-out log-odds of all combinations, reg fastest, then sharing, then sigma.
+
+        By refitting, warm-started along the regs.
+        """
+        shared = "sharing" in axes
+        sharings = axes["sharing"] if shared else np.zeros(1)
+        # from strong to weak: each solution is a start for the next
+        regs = axes["reg"][::-1]
+        shape = (len(axes["sigma"]), len(sharings), len(regs))
+        scores = np.empty((*shape, splits.n_rows_held_out, self.design.n_classes))
+        for i, sigma in enumerate(axes["sigma"]):
+            phi = self.design.features(float(sigma))
+            parts = list(self.design.folds(splits))
+            worst = np.zeros(shape[1:])
+
+            def one_fold(part: tuple[slice, Fold], phi: Array = phi) -> tuple[slice, Array, Array]:
+                return self._one_fold(phi, *part, sharings, regs)
+
+            with side_by_side(len(parts), side=phi.shape[1]) as each:
+                for out, held, norms in each(one_fold, parts):
+                    scores[i, :, :, out] = held[:, ::-1]
+                    worst = np.maximum(worst, norms)
+            for at in np.ndindex(*worst.shape):
+                values = (float(sharings[at[0]]),) if shared else ()
+                self.norms[(float(sigma), *values, float(regs[at[1]]))] = float(worst[at])
+        return scores.reshape(-1, *scores.shape[3:])
+
+    def _one_fold(
+        self, phi: Array, out: slice, fold: Fold, sharings: Array, regs: Array
+    ) -> tuple[slice, Array, Array]:
+        if fold.train.size == 0 or fold.centers.size == 0:  # a model without data scores 0
+            shape = (len(sharings), len(regs), len(fold.test), self.design.n_classes)
+            return out, np.zeros(shape), np.zeros(shape[:2])
+        held, norms = self.design.held_out(phi, fold, sharings, regs, self.stopping)
+        return out, held, norms
+
+    def norms_of(self, points: list[dict[str, float]]) -> Array:
+        """Largest gradient norm among the fits of each point."""
+        return np.array([self.norms[tuple(point.values())] for point in points])
+
+    def mixed(self, points: list[Point], weights: Array) -> Solution:
+        """Fit the points with weight to all rows; per width they merge into one model."""
+        return self.design.mixed(points, weights, self.stopping)
+
+
+def _facts(effort: list[LogisticSolution]) -> dict[str, float]:
+    """How the model was found."""
+    return {
+        "gradient_norm_": max(one.gradient_norm for one in effort),
+        "n_iter_": max(one.n_iter for one in effort),
+        "n_factorisations_": sum(one.n_factorisations for one in effort),
+    }
 
 
 @dataclass(frozen=True)
@@ -85,7 +162,7 @@ def _one_by_one(splits: Splits) -> Iterator[tuple[slice, Block]]:
 
 
 @dataclass(frozen=True)
-class SingleDesign:
+class SingleLogistic:
     """One task; `own` as in :func:`folds`."""
 
     map: KernelMap
@@ -132,12 +209,24 @@ class SingleDesign:
             effort.append(found)
         return total, effort
 
+    def mixed(self, points: list[Point], weights: Array, stopping: Stopping) -> Solution:
+        """The mix of solutions, width by width."""
+        groups, coefs = by_width(points, weights), []
+        effort: list[LogisticSolution] = []
+        for sigma, own, mix in groups:
+            regs = np.array([point["reg"] for point in own])
+            theta, found = self.solve(sigma, regs, mix, stopping)
+            coefs.append(theta)
+            effort += found
+        sigmas = np.array([sigma for sigma, _, _ in groups])
+        return Solution(sigmas, np.stack(coefs), facts=_facts(effort))
+
 
 @dataclass(frozen=True)
-class MultiDesign:
+class TaskLogistic:
     """Several tasks."""
 
-    design: TaskDesign
+    design: TasksDual
 
     @property
     def n_rows(self) -> int:
@@ -203,3 +292,24 @@ class MultiDesign:
             total = total + mix[k] * path.parameters(phi, found.coef)
             effort.append(found)
         return total, effort
+
+    def mixed(self, points: list[Point], weights: Array, stopping: Stopping) -> Solution:
+        """The mix of solutions, width by width, and what tasks share of it."""
+        used = [points[p] for p in np.flatnonzero(weights)]
+        mix = weights[np.flatnonzero(weights)]
+        sigmas = np.unique([point["sigma"] for point in used])
+        shape = (self.map.n_centers, self.n_classes)
+        coef = np.zeros((len(sigmas), self.design.n_tasks, *shape))
+        shared = np.zeros((len(sigmas), *shape))
+        effort: list[LogisticSolution] = []
+        for point, weight in zip(used, mix, strict=True):
+            at = int(np.searchsorted(sigmas, point["sigma"]))
+            theta, found = self.solve(
+                point["sigma"], point["sharing"], np.array([point["reg"]]), np.ones(1), stopping
+            )
+            coef[at] += weight * theta
+            # β_0 = ψ·mean θ_t: what a task without samples gets
+            unseen = unseen_weight(self.design.similarity, point["sharing"])
+            shared[at] += weight * (unseen * theta.mean(axis=0))
+            effort += found
+        return Solution(sigmas, coef, shared, _facts(effort))

@@ -6,15 +6,16 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from kinlearn.estimators._designs import Design
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.measures import Rows
 from kinlearn.kernels.squared_distances import SquaredDistances
+from kinlearn.problems.basis import Basis
 from kinlearn.solvers.center_preconditioner import (
     CholeskyPreconditioner,
     NystromPreconditioner,
@@ -44,7 +45,7 @@ class PcgSettings:
     report: Callable[[str], None] | None
 
 
-class PcgDesign(Design):
+class PcgBasis(Basis):
     """Centres apart from the rows, or all rows, solved without forming ``PhiᵀPhi``.
 
     Parameters
@@ -81,6 +82,9 @@ class PcgDesign(Design):
         self.settings, self.center_rows, self.own = settings, center_rows, own
         self.allowed = allowed
         self.n_iter = 0
+
+    def facts(self) -> dict[str, Any]:
+        return {"n_iter_": self.n_iter}
 
     def solve(self, sigma: float, regs: np.ndarray, mix: np.ndarray) -> np.ndarray:
         data = FoldedTargets(self.Z, self.weights)

@@ -1,4 +1,4 @@
-"""The multi-task problem from each task's sums, for more rows than the dual can bear.
+"""Many tasks from each task's sums, for more rows than the dual can bear.
 
 The dual of N rows costs O(N³); with m fixed centres the primal costs O(T m³ + N m²), exactly the
 same solution (mt-lspc Eq. 4 in other variables).
@@ -12,21 +12,24 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.estimators._task_base import ChosenCenters, TaskClassifier
-from kinlearn.estimators._task_stream import GENERAL_HELD_OUT_ROWS, TaskSystem, task_system
-from kinlearn.estimators._training_set import TrainingSet
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.measures import Rows
-from kinlearn.selection.folds import Validation
+from kinlearn.problems.problem import Array, Axes, Point, Solution
+from kinlearn.problems.tasks_dual import task_solution
 from kinlearn.solvers.multitask_primal import effective_sharing
+from kinlearn.solvers.splits import Splits
 from kinlearn.solvers.task_covariance import unseen_weight
+from kinlearn.solvers.task_systems import TaskSystem, task_system
 from kinlearn.statistics.task_sums import TaskSums
-from kinlearn.threads import run_in_threads
+from kinlearn.threads import side_by_side
+from kinlearn.training.centers import Centers
+from kinlearn.training.training_set import TrainingSet
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 # Features of the rows held out are made for about this many at a time.
 ROWS_AT_ONCE = 4096
+# With similarities that differ every row held out is a system to solve: so many settle one number.
+GENERAL_HELD_OUT_ROWS = 300
 
 
 def primal_is_cheaper(n_rows: int, n_centers: int, n_tasks: int, alike: bool) -> bool:
@@ -45,7 +48,7 @@ def primal_is_cheaper(n_rows: int, n_centers: int, n_tasks: int, alike: bool) ->
 
 
 @dataclass
-class PrimalTasks:
+class TasksFromSums:
     """Rows, tasks and targets, with the sums of the last width asked for.
 
     Attributes
@@ -60,6 +63,10 @@ class PrimalTasks:
         Task number of each row.
     similarity : ndarray of shape (T, T)
         W.
+    units : ndarray of shape (U, c)
+        Targets of the copies that rows stand for.
+    weight_per_task : float
+        N/T in the user's own weights.
     """
 
     features: KernelMap
@@ -68,8 +75,24 @@ class PrimalTasks:
     weights: Array
     task: Index
     similarity: Array
+    units: Array
+    weight_per_task: float
     _sums: list[TaskSums] = field(default_factory=list)
     _sigma: float = float("nan")
+
+    @classmethod
+    def of(cls, features: KernelMap, data: TrainingSet, similarity: Array) -> TasksFromSums:
+        """The problem of training rows."""
+        return cls(
+            features,
+            data.X,
+            data.targets,
+            data.filled_weights,
+            data.row_task,
+            similarity,
+            data.unit_targets,
+            data.total_weight / len(similarity),
+        )
 
     @property
     def n_tasks(self) -> int:
@@ -110,128 +133,58 @@ class PrimalTasks:
         needed = 8 * m * (2 * ROWS_AT_ONCE + 2 * self.n_tasks * m)
         return max(1, int(self.features.memory_mb * 2**20 // needed))
 
-    def validation(
-        self, data: TrainingSet, max_rows: int, seed: int, groups: Index | None = None
-    ) -> Validation:
-        """Leave-one-out of at most `max_rows` rows; of fewer where each is a system to solve."""
-        if effective_sharing(self.similarity, 0.5) is None:
-            max_rows = min(max_rows, GENERAL_HELD_OUT_ROWS)
-        return data.validation("loo", groups, max_rows=max_rows, seed=seed)
-
-    def leave_one_out(self, sigma: float, sharing: float, reg: float, held: HeldOutCopies) -> Array:
+    def hold_out(self, sigma: float, sharing: float, reg: float, splits: Splits) -> Array:
         """Leave-one-out scores of some copies of rows, centres kept, shape (entries, c)."""
-        system = self.system(sigma, sharing, reg, held.kept_share)
-        task = self.task[held.rows]
-        scores = np.empty((len(held.rows), self.targets.shape[1]))
+        rows, leaving = splits.rows, splits.leaving
+        share = np.ones(len(rows)) if leaving is None else leaving.share
+        targets = self.targets[rows] if leaving is None else leaving.targets(self.units)
+        system = self.system(sigma, sharing, reg, splits.kept_share)
+        task = self.task[rows]
+        scores = np.empty((len(rows), self.targets.shape[1]))
         order = np.argsort(task, kind="stable")
         for part in _whole_tasks(order, task):
-            own = held.rows[part]
+            own = rows[part]
             scores[part] = system.leave_one_out(
                 self.features.features(self.X[own], sigma),
-                held.targets[part],
-                self.weights[own] * held.share[part],
+                targets[part],
+                self.weights[own] * share[part],
                 task[part],
             )
         return scores
 
+    def solve(self, point: Point, splits: Splits | None) -> tuple[Solution, Array | None]:
+        """Return the solution of one point and, if asked for, its held-out scores."""
+        sigma, sharing, reg = point["sigma"], point["sharing"], point["reg"]
+        scores = None if splits is None else self.hold_out(sigma, sharing, reg, splits)
+        return self.mixed([point], np.ones(1)), scores
 
-@dataclass(frozen=True)
-class HeldOutCopies:
-    """The copies of rows that leave one at a time: their row, target and share of its weight."""
-
-    rows: Index
-    targets: Array
-    share: Array
-    kept_share: float
-
-    @classmethod
-    def of(cls, data: TrainingSet, validation: Validation) -> HeldOutCopies:
-        """Of a leave-one-out validation."""
-        splits = validation.splits
-        share = np.ones(len(splits.rows)) if splits.leaving is None else splits.leaving.share
-        targets = data.unit_targets[validation.unit]
-        return cls(splits.rows, targets, share, splits.kept_share)
-
-
-def find_primal(
-    model: TaskClassifier, data: TrainingSet, task: Index, chosen: ChosenCenters
-) -> PrimalTasks | None:
-    """The problem in its primal, or None where the dual is cheaper or every row is a centre.
-
-    Parameters
-    ----------
-    model : TaskClassifier
-        With its centres placed.
-    data : TrainingSet
-    task : ndarray
-        Task number of every row as passed.
-    chosen : (DistinctRows, positions)
-        Where the centres came from.
-    """
-    distinct, positions = chosen
-    if positions is not None and positions.size == distinct.n_distinct:
-        return None  # rows held out would have to take their centres with them
-    similarity = model.similarity_
-    alike = effective_sharing(similarity, 0.5) is not None
-    if not primal_is_cheaper(data.n_rows, model.n_centers_, len(similarity), alike):
-        return None
-    features = KernelMap(model._kernel(), model.centers_, model.memory_mb)
-    weights = np.ones(data.n_rows) if data.fit_weights is None else data.fit_weights
-    row_task = task[data.rows.first]
-    return PrimalTasks(features, data.X, data.fit_targets, weights, row_task, similarity)
-
-
-class PrimalGrid:
-    """Held-out scores and coefficients over (sigma, sharing, reg), each point solved from sums.
-
-    Parameters
-    ----------
-    primal : PrimalTasks
-        The problem.
-    held : HeldOutCopies
-        What is held out.
-    """
-
-    def __init__(self, primal: PrimalTasks, held: HeldOutCopies) -> None:
-        self.primal, self.held = primal, held
-
-    def evaluate(self, points: dict[str, Array]) -> Array:
+    def held_out(self, axes: Axes, splits: Splits) -> Array:
         """Return held-out scores of all combinations, reg fastest, then sharing, then sigma."""
-        pairs = list(product(points["sharing"], points["reg"]))
-        scores = []
-        for sigma in points["sigma"]:
-            self.primal.sums(float(sigma))  # made once, before threads share them
+        pairs = list(product(axes["sharing"], axes["reg"]))
+        scores: list[Array] = []
+        for sigma in axes["sigma"]:
+            self.sums(float(sigma))  # made once, before threads share them
 
             def one_point(pair: tuple[float, float], sigma: float = float(sigma)) -> Array:
-                return self.primal.leave_one_out(sigma, float(pair[0]), float(pair[1]), self.held)
+                return self.hold_out(sigma, float(pair[0]), float(pair[1]), splits)
 
-            scores += run_in_threads(one_point, pairs, at_most=self.primal.points_at_once())
+            with side_by_side(len(pairs), at_most=self.points_at_once()) as each:
+                scores += each(one_point, pairs)
         return np.stack(scores)
 
-    def mixed(
-        self, points: list[dict[str, float]], weights: Array
-    ) -> tuple[Array, Array, Array, dict[str, Array]]:
-        """Return widths, all tasks' coefficients, the shared part, and the points with weight."""
+    def mixed(self, points: list[Point], weights: Array) -> Solution:
+        """Return all tasks' coefficients of a mix, and their shared part."""
         used = [(points[p], float(weights[p])) for p in np.flatnonzero(weights)]
         used.sort(key=lambda entry: entry[0]["sigma"])
         sigmas = np.unique([point["sigma"] for point, _ in used])
-        m, c = self.primal.features.n_centers, self.primal.targets.shape[1]
-        coef = np.zeros((len(sigmas), self.primal.n_tasks, m, c))
+        m, c = self.features.n_centers, self.targets.shape[1]
+        coef = np.zeros((len(sigmas), self.n_tasks, m, c))
         shared = np.empty((len(used), m, c))
         for k, (point, weight) in enumerate(used):
             at = int(np.searchsorted(sigmas, point["sigma"]))
-            theta, shared[k] = self.primal.parameters(
-                point["sigma"], point["sharing"], point["reg"]
-            )
+            theta, shared[k] = self.parameters(point["sigma"], point["sharing"], point["reg"])
             coef[at] += weight * theta
-        kept = {
-            f"{name}s": np.array([point[name] for point, _ in used])
-            for name in ("sigma", "sharing", "reg")
-        }
-        kept["weights"] = np.array([weight for _, weight in used])
-        kept["shared_coef"] = shared
-        belongs = (kept["sigmas"] == sigmas[:, None]) * kept["weights"]
-        return sigmas, coef, np.tensordot(belongs, shared, axes=1), kept
+        return task_solution(sigmas, coef, shared, used, self.weight_per_task)
 
 
 def _whole_tasks(order: Index, task: Index) -> list[Index]:
@@ -243,3 +196,22 @@ def _whole_tasks(order: Index, task: Index) -> list[Index]:
         if edge // ROWS_AT_ONCE > before // ROWS_AT_ONCE
     ]
     return np.split(order, chosen)
+
+
+def find_sums(
+    features: KernelMap, centers: Centers, data: TrainingSet, similarity: Array
+) -> TasksFromSums | None:
+    """The problem from sums, or None where the dual is cheaper or every row is a centre."""
+    if centers.everything:
+        return None  # rows held out would have to take their centres with them
+    alike = effective_sharing(similarity, 0.5) is not None
+    if not primal_is_cheaper(data.n_rows, features.n_centers, len(similarity), alike):
+        return None
+    return TasksFromSums.of(features, data, similarity)
+
+
+def most_held_out(similarity: Array, at_most: int) -> int:
+    """Leave-one-out of so many rows; of fewer where each is a system to solve."""
+    if effective_sharing(similarity, 0.5) is None:
+        return min(at_most, GENERAL_HELD_OUT_ROWS)
+    return at_most

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import log_softmax, softmax
 
-from kinlearn.posterior import smooth
-from kinlearn.selection.refine import newton_aim
+from kinlearn.selection.combine import newton_aim
+from kinlearn.selection.links import smooth
 
 MAX_STEPS = 50
 # Steps end when the objective, a sum over rows, falls by less than this.
@@ -16,7 +16,7 @@ SMALL_GAIN = 1e-9
 SCALE_PRECISION, OFFSET_PRECISION = 0.3, 3.0
 
 
-def class_calibration(
+def class_scales(
     scores: np.ndarray, targets: np.ndarray, weights: np.ndarray, beta: float, n_smooth: float
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Return (a, b, β) such that ``softmax(β·(a∘q + b))`` is calibrated class by class.
@@ -24,12 +24,12 @@ def class_calibration(
     Scores stay on the scale of probabilities: β is the one given, or 1 where it is 0 because the
     scores tell nothing, and only the offsets are left.
     """
-    scales, offsets = fit_class_calibration(scores, targets, weights, beta, n_smooth)
+    scales, offsets = fit_class_scales(scores, targets, weights, beta, n_smooth)
     unit = beta if beta > 0.0 else 1.0
     return scales / unit, offsets / unit, unit
 
 
-def fit_class_calibration(
+def fit_class_scales(
     scores: np.ndarray, targets: np.ndarray, weights: np.ndarray, beta: float, n_smooth: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return scales a and offsets b of ``softmax(a∘q + b)``, not far from β and zero.
@@ -60,9 +60,9 @@ def fit_class_calibration(
     Examples
     --------
     >>> import numpy as np
-    >>> from kinlearn.selection.class_calibration import fit_class_calibration
+    >>> from kinlearn.selection.class_scales import fit_class_scales
     >>> scores, targets = np.zeros((100, 2)), np.eye(2)[[0] * 90 + [1] * 10]
-    >>> scales, offsets = fit_class_calibration(scores, targets, np.ones(100), 1.0, 100)
+    >>> scales, offsets = fit_class_scales(scores, targets, np.ones(100), 1.0, 100)
     >>> bool(offsets[0] > 0.5), scales
     (True, array([1., 1.]))
     """

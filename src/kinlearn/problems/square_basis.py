@@ -1,17 +1,15 @@
-"""The bases a fit can have, behind one face: a spectrum for a width, or one solution."""
+"""Bases of one task with every row a centre: from the measures between all pairs of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
 
 import numpy as np
 
 from kinlearn.kernels import KernelMap
-from kinlearn.kernels.measures import Rows
+from kinlearn.problems.basis import Basis, Spectrum
 from kinlearn.solvers.cholesky import fit_with_leave_one_out, ridge_solutions
 from kinlearn.solvers.few_weights import FewWeightsSpectrum
-from kinlearn.solvers.fixed_centers import FixedCenterSpectrum
 from kinlearn.solvers.spectral import SymmetricSpectrum
 from kinlearn.solvers.splits import Splits
 from kinlearn.solvers.weighted import WeightedSpectrum
@@ -28,57 +26,7 @@ FEW_WEIGHTS = 0.05
 FEW_WEIGHTS_DECADES = 4.0
 
 
-class Spectrum(Protocol):
-    """All regs of one width."""
-
-    def coefficients(self, regs: np.ndarray, mix: np.ndarray | None = None) -> np.ndarray:
-        """Return the mix of the solutions over regs."""
-
-    def held_out(
-        self, regs: np.ndarray, splits: Splits, units: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Return held-out scores, shape (R, entries, c); `units` are the targets of copies."""
-
-
-class Design:
-    """A basis over training rows, for any width."""
-
-    fixed_centers = False  # whether holding a row out leaves all centres in place
-    # how many widths' features fit the memory allowed, where these are not square matrices
-    widths_at_once: int | None = None
-    Z: np.ndarray
-
-    @property
-    def side(self) -> int:
-        """Rows of the square matrices that are decomposed."""
-        return int(self.Z.shape[0])
-
-    def spectrum(self, sigma: float, single: bool = False) -> Spectrum:
-        """Decompose for one width, with the digits of single precision if that is asked for."""
-        raise NotImplementedError
-
-    def solve(self, sigma: float, regs: np.ndarray, mix: np.ndarray) -> np.ndarray:
-        """Return a mix of solutions over regs for a width that is not decomposed."""
-        return self.spectrum(sigma).coefficients(regs, mix)
-
-    def part(self, kept: np.ndarray, Z: np.ndarray, weights: np.ndarray | None) -> Design | None:
-        """Return the same problem on some of the distinct rows; None where that is costly."""
-        return None
-
-    def least_single_reg(self) -> float:
-        """Return the smallest reg that single precision resolves well enough to select by."""
-        return float("inf")
-
-    def fit_and_hold_out(
-        self, sigma: float, reg: float, splits: Splits, units: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return one solution and its held-out scores, (rows, c)."""
-        regs = np.array([reg])
-        spectrum = self.spectrum(sigma)
-        return spectrum.coefficients(regs), spectrum.held_out(regs, splits, units)[0]
-
-
-class FullDesign(Design):
+class FullBasis(Basis):
     """Every row a centre, equal weights: a symmetric kernel matrix from measures of all pairs."""
 
     def __init__(
@@ -89,10 +37,10 @@ class FullDesign(Design):
         self.keep = keep
         self._single: np.ndarray | None = None
 
-    def part(self, kept: np.ndarray, Z: np.ndarray, weights: np.ndarray | None) -> Design | None:
+    def part(self, kept: np.ndarray, Z: np.ndarray, weights: np.ndarray | None) -> Basis | None:
         if self.measure is None:
             return None
-        return square_design(self.features, self.measure[np.ix_(kept, kept)], Z, weights)
+        return square_basis(self.features, self.measure[np.ix_(kept, kept)], Z, weights)
 
     def gram(self, sigma: float) -> np.ndarray:
         """Return the kernel matrix; without `keep` it takes the place of the measure."""
@@ -139,7 +87,7 @@ def least_single_reg(features: KernelMap, n: int) -> float:
     return 4e-12 * n if features.kernel.unit_diagonal else float("inf")
 
 
-class WeightedDesign(Design):
+class WeightedBasis(Basis):
     """Every row a centre, or each class with its own rows only, with weights."""
 
     def __init__(
@@ -160,9 +108,9 @@ class WeightedDesign(Design):
         near = np.abs(np.log10(values / self.common)).max() <= FEW_WEIGHTS_DECADES
         self.few = not classwise and near and self.odd.size <= FEW_WEIGHTS * weights.size
 
-    def part(self, kept: np.ndarray, Z: np.ndarray, weights: np.ndarray | None) -> Design | None:
+    def part(self, kept: np.ndarray, Z: np.ndarray, weights: np.ndarray | None) -> Basis | None:
         measure = self.measure[np.ix_(kept, kept)]
-        return square_design(self.features, measure, Z, weights, self.classwise)
+        return square_basis(self.features, measure, Z, weights, self.classwise)
 
     def _parts(self, sigma: float) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Yield (columns of the targets, centres used, features of those centres)."""
@@ -215,19 +163,19 @@ class WeightedDesign(Design):
         return 1e-11 * n if self.features.kernel.unit_diagonal else float("inf")
 
 
-def square_design(
+def square_basis(
     features: KernelMap,
     measure: np.ndarray,
     Z: np.ndarray,
     weights: np.ndarray | None,
     classwise: bool = False,
     keep: bool = True,
-) -> FullDesign | WeightedDesign:
-    """Return the design of rows that all are centres, from their measures to each other."""
+) -> FullBasis | WeightedBasis:
+    """Return the basis of rows that all are centres, from their measures to each other."""
     if not classwise and weights is None:
-        return FullDesign(features, measure, Z, keep)
+        return FullBasis(features, measure, Z, keep)
     filled = np.ones(Z.shape[0]) if weights is None else weights
-    return WeightedDesign(features, measure, Z, filled, classwise)
+    return WeightedBasis(features, measure, Z, filled, classwise)
 
 
 class PartedSpectrum:
@@ -252,117 +200,3 @@ class PartedSpectrum:
             for columns, _, part in self.parts
         ]
         return np.concatenate(found, axis=2)
-
-
-class FixedDesign(Design):
-    """Centres apart from the rows (a subset, or given): sums over blocks."""
-
-    fixed_centers = True
-
-    def __init__(
-        self, features: KernelMap, X: Rows, Z: np.ndarray, weights: np.ndarray | None
-    ) -> None:
-        self.features, self.X, self.Z, self.weights = features, X, Z, weights
-        self.widths_at_once = RowFeatures.at_once(features, X)
-
-    @property
-    def side(self) -> int:
-        return self.features.n_centers
-
-    def spectrum(self, sigma: float, single: bool = False) -> FixedCenterSpectrum:
-        source = RowFeatures(self.features, self.X, sigma)
-        return FixedCenterSpectrum.of(source, self.Z, self.weights)
-
-
-class ClasswiseFixedDesign(Design):
-    """Centres apart from the rows, each class with those of its own class only."""
-
-    fixed_centers = True
-
-    def __init__(
-        self,
-        features: KernelMap,
-        X: Rows,
-        Z: np.ndarray,
-        weights: np.ndarray | None,
-        center_targets: np.ndarray,
-    ) -> None:
-        self.features, self.X, self.Z, self.weights = features, X, Z, weights
-        self.members = [np.flatnonzero(column > 0) for column in center_targets.T]
-        self.widths_at_once = RowFeatures.at_once(features, X)
-
-    @property
-    def side(self) -> int:
-        return self.features.n_centers
-
-    def spectrum(self, sigma: float, single: bool = False) -> ColumnwiseSpectrum:
-        parts: list[FixedCenterSpectrum | None] = []
-        for y, members in enumerate(self.members):
-            if members.size == 0:
-                parts.append(None)
-                continue
-            source = RowFeatures(self.features, self.X, sigma, members)
-            parts.append(FixedCenterSpectrum.of(source, self.Z[:, y : y + 1], self.weights))
-        return ColumnwiseSpectrum(parts, self.members, self.features.n_centers)
-
-
-class ColumnwiseSpectrum:
-    """One spectrum a class; a class without centres scores zero."""
-
-    def __init__(
-        self, parts: list[FixedCenterSpectrum | None], members: list[np.ndarray], n_centers: int
-    ) -> None:
-        self.parts, self.members, self.n_centers = parts, members, n_centers
-
-    def coefficients(self, regs: np.ndarray, mix: np.ndarray | None = None) -> np.ndarray:
-        A = np.zeros((self.n_centers, len(self.parts)))
-        for y, (part, members) in enumerate(zip(self.parts, self.members, strict=True)):
-            if part is not None:
-                A[members, y] = part.coefficients(regs, mix)[:, 0]
-        return A
-
-    def held_out(
-        self, regs: np.ndarray, splits: Splits, units: np.ndarray | None = None
-    ) -> np.ndarray:
-        scores = np.zeros((len(regs), splits.n_rows_held_out, len(self.parts)))
-        for y, part in enumerate(self.parts):
-            if part is not None:
-                own = None if units is None else units[:, y : y + 1]
-                scores[:, :, y] = part.held_out(regs, splits, own)[:, :, 0]
-        return scores
-
-
-class RowFeatures:
-    """Features of training rows in blocks, kept when they fit the memory allowed."""
-
-    def __init__(
-        self, features: KernelMap, X: Rows, sigma: float, columns: np.ndarray | None = None
-    ) -> None:
-        self.features, self.X, self.sigma, self.columns = features, X, sigma, columns
-        self.n_rows = int(X.shape[0])
-        self.n_centers = features.n_centers if columns is None else columns.size
-        fits = self._share(features, X) <= 1.0
-        self.kept: Any = self._select(features.features(X, sigma)) if fits else None
-
-    @staticmethod
-    def _share(features: KernelMap, X: Rows) -> float:
-        """Return what the features take of the memory allowed."""
-        return 8 * X.shape[0] * features.n_centers / (features.memory_mb * 2**20)
-
-    @classmethod
-    def at_once(cls, features: KernelMap, X: Rows) -> int:
-        """Return how many widths' features the memory allows; one, where they come in blocks."""
-        return max(1, int(1.0 / cls._share(features, X)))
-
-    def _select(self, Phi: np.ndarray) -> np.ndarray:
-        return Phi if self.columns is None else Phi[:, self.columns]
-
-    def blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        everything = np.arange(self.n_rows)
-        if self.kept is not None:
-            yield (everything, self.kept) if rows is None else (rows, self.kept[rows])
-            return
-        X = self.X if rows is None else self.X[rows]
-        positions = everything if rows is None else rows
-        for block, Phi in self.features.feature_blocks(X, self.sigma):
-            yield positions[block], self._select(Phi)

@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.rows import DistinctRows, find_distinct_rows
 from kinlearn.statistics import NormalEquations
 from kinlearn.statistics.held_out_sample import HeldOutSample
 from kinlearn.tasks import find_tasks
-from kinlearn.units import are_one_thing, common_unit
+from kinlearn.training.copies import (
+    DistinctRows,
+    are_one_thing,
+    common_unit,
+    find_distinct_rows,
+)
 
 Array = NDArray[np.float64]
 

@@ -1,89 +1,109 @@
-"""Links from scores to probabilities of many labels: one for all, and each its own near it."""
+"""From held-out scores to a calibrated posterior: classes, or many labels near a common link."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
-from kinlearn.posterior import SHRINKAGE, Link, fit_common_beta, shrunk_beta, smooth
-from kinlearn.selection.link import (
+from kinlearn.model import Calibration, Link, uncalibrated
+from kinlearn.selection.class_scales import class_scales
+from kinlearn.selection.held_out import HeldOut, LabelTargets
+from kinlearn.selection.links import (
     GAMMA_PRECISION,
-    MANY_COPIES,
     SHIFT_PRECISION,
+    SHRINKAGE,
+    Block,
     calibrating_link,
+    fit_common_beta,
+    joined,
+    shrunk_beta,
+    smooth,
 )
 
-Block = tuple[np.ndarray, np.ndarray, np.ndarray]  # scores, targets and weights of a label's rows
+Array: TypeAlias = NDArray[np.float64]
 FINELY: dict[str, Any] = {
     "method": "L-BFGS-B",
     "options": {"maxiter": 500, "ftol": 1e-14, "gtol": 1e-9},
 }
 
 
+def calibrate(
+    scores: Array,
+    rows: HeldOut,
+    by_class: bool = False,
+) -> Calibration:
+    """Calibrate held-out scores.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (R, K)
+        Held-out scores.
+    rows : HeldOut
+        What they speak of; log-odds are calibrated as they are. Where they lean by a class weight,
+        as decisions are meant to, links bring probabilities back to the prevalence of the data.
+    by_class : bool, default=False
+        Whether each class has a scale and an offset of its own; not with a class weight, nor
+        where rows repeat: their scores are frequencies, and the link is learnt instead.
+    """
+    layout, zero, balance = rows.layout, np.zeros(scores.shape[1]), rows.balance
+    if rows.beta is not None:
+        return uncalibrated(layout, scores.shape[1], rows.beta)
+    common, links = label_links(rows, scores, balance)
+    if not by_class or balance is not None or rows.many_copies:
+        return Calibration(layout, common, links, None, zero)
+    found = [
+        class_scales(*block, float(link.beta), rows.n_smooth)
+        for block, link in zip(rows.blocks(scores), links, strict=True)
+    ]
+    scales, offsets, betas = zip(*found, strict=True)
+    if layout.n_labels == 1:
+        common = Link(betas[0])
+    offset = layout.offset_columns(list(offsets), scores.shape[1])
+    return Calibration(layout, common, tuple(map(Link, betas)), list(scales), offset)
+
+
 def label_links(
-    blocks: list[Block],
-    n_smooth: float,
-    repeated: float,
-    balances: list[np.ndarray] | None = None,
-) -> tuple[Link, list[Link]]:
+    rows: LabelTargets, scores: Array, balances: list[Array] | None = None
+) -> tuple[Link, tuple[Link, ...]]:
     """Return the link of all labels together, and one for each label, shrunk towards it.
 
     A label's own link has β and γ times the same number e^r, for which
     ``Σ_i w_i ℓ(p(q_i), t_i) + 10/2 · r²`` is least: the sum is a log-likelihood, and a label seen
-    in few rows stays near the common link. A single label has the link of a task.
+    in few rows stays near the common link. A single label, such as classes, has its own alone.
 
     Parameters
     ----------
-    blocks : list of (scores, targets, weights)
-        Of shapes (n, c), (n, c) and (n,), of every label's observed rows.
-    n_smooth : float
-        The n of the smoothing.
-    repeated : float
-        Share of the rows that have another copy of their class.
+    rows : LabelTargets
+        What the scores speak of.
+    scores : ndarray of shape (R, K)
+        Held-out scores.
     balances : list of ndarrays of shape (c,), optional
         Factors of the classes of each label in the fit: each label's link then has a shift.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kinlearn.selection.label_link import label_links
-    >>> rng = np.random.default_rng(0)
-    >>> q = np.tile([0.8, 0.2], (200, 1))
-    >>> sure, unsure = (np.eye(2)[(rng.random(200) < p).astype(int)] for p in (0.05, 0.45))
-    >>> common, (first, second) = label_links(
-    ...     [(q, sure, np.ones(200)), (q, unsure, np.ones(200))], 200, repeated=0.0)
-    >>> bool(first.beta > common.beta > second.beta)
-    True
     """
+    blocks, n_smooth, many = rows.blocks(scores), rows.n_smooth, rows.many_copies
     if len(blocks) == 1:
         own = None if balances is None else balances[0]
-        link = calibrating_link(*blocks[0], n_smooth, repeated, own)
-        return link, [link]
-    many = repeated >= MANY_COPIES
+        link = calibrating_link(*blocks[0], n_smooth, rows.repeated, own)
+        return link, (link,)
     if not many and balances is None:
         beta = fit_common_beta(joined(blocks), n_smooth)
-        return Link(beta), [Link(shrunk_beta(*block, beta, n_smooth)) for block in blocks]
-    links = _common_links(blocks, n_smooth, many, balances)
-    common = Link(links[0].beta, links[0].gamma, links[0].floor)
-    return common, [
+        own_betas = [shrunk_beta(*block, beta, n_smooth) for block in blocks]
+        return Link(beta), tuple(map(Link, own_betas))
+    found = _common_links(blocks, n_smooth, many, balances)
+    common = Link(found[0].beta, found[0].gamma, found[0].floor)
+    return common, tuple(
         _own_link(block, link, n_smooth, None if balances is None else balances[t])
-        for t, (block, link) in enumerate(zip(blocks, links, strict=True))
-    ]
-
-
-def joined(blocks: list[Block]) -> list[Block]:
-    """Join labels of equally many classes, so that few large blocks are left."""
-    sizes = sorted({q.shape[1] for q, _, _ in blocks})
-    groups = [[block for block in blocks if block[0].shape[1] == size] for size in sizes]
-    return [tuple(np.concatenate(part) for part in zip(*group, strict=True)) for group in groups]  # type: ignore[misc]
+        for t, (block, link) in enumerate(zip(blocks, found, strict=True))
+    )
 
 
 def _common_links(
-    blocks: list[Block], n_smooth: float, many: bool, balances: list[np.ndarray] | None
+    blocks: list[Block], n_smooth: float, many: bool, balances: list[Array] | None
 ) -> list[Link]:
     """Links of one β and γ for all labels, each label with its own shift."""
     floor = 1.0 / (n_smooth + 1.0)
@@ -111,7 +131,7 @@ def _common_links(
     )
     total = sum(float(w.sum()) for _, _, w in prepared)
 
-    def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
+    def objective(x: Array) -> tuple[float, Array]:
         away = precision * (x - prior)
         value, gradient = 0.5 * float(away @ (x - prior)), away
         for (linear, z, w), begin, end in zip(prepared, edges[:-1], edges[1:], strict=True):
@@ -135,7 +155,7 @@ def _common_links(
     return [Link(beta, gamma, floor, x[a:b] - x[a:b].mean()) for a, b in pairwise(edges)]
 
 
-def _own_link(block: Block, common: Link, n_smooth: float, balance: np.ndarray | None) -> Link:
+def _own_link(block: Block, common: Link, n_smooth: float, balance: Array | None) -> Link:
     """The link of one label among many, from where all labels have theirs."""
     scores, targets, weights = block
     logits = common.beta * scores
@@ -146,7 +166,7 @@ def _own_link(block: Block, common: Link, n_smooth: float, balance: np.ndarray |
     targets, total = smooth(targets, n_smooth), float(weights.sum())
     centre = np.empty(0) if balance is None else np.log(balance).mean() - np.log(balance)
 
-    def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
+    def objective(x: Array) -> tuple[float, Array]:
         grown = np.exp(x[0]) * logits
         moved = grown + x[1:] if centre.size else grown
         error = weights[:, None] * (softmax(moved, axis=1) - targets)

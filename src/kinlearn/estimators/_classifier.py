@@ -1,0 +1,371 @@
+"""What every kernel estimator shares: reading what it is given, and answering by its model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kinlearn.distributed.prediction import by_partition
+from kinlearn.estimators._checks import (
+    check_model_choices,
+    check_precomputed,
+    warn_if_spread_differs,
+)
+from kinlearn.familiarity import familiarity, reference_support, support
+from kinlearn.kernels import Kernel, KernelMap, resolve_kernel
+from kinlearn.kernels.measures import Rows
+from kinlearn.model import Calibration, KernelModel, Labels, links_of
+from kinlearn.problems.problem import Solution
+from kinlearn.threads import on_own_threads
+from kinlearn.training.centers import Centers, place_centers
+from kinlearn.training.copies import DistinctRows, find_distinct_rows
+from kinlearn.training.label_table import LabelTable, read_classes, refuse_mixed_labels
+from kinlearn.training.training_set import TrainingSet, make_training_set
+
+# Leave-one-out scores of this many rows settle one number, or the weights of a grid.
+MAX_HELD_OUT_ROWS = 20_000
+ACCEPTED: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+
+
+def view(of: Callable[[KernelModel], Any], absent: Callable[[KernelModel], bool] | None = None):  # type: ignore[no-untyped-def]
+    """A fitted attribute that is part of the model; it does not exist where `absent` says so."""
+
+    def read(self: KernelClassifier) -> Any:
+        if absent is not None and absent(self.model_):
+            raise AttributeError("This fit has no such attribute.")
+        return of(self.model_)
+
+    return property(read)
+
+
+class KernelClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier whose answers are those of a :class:`~kinlearn.model.KernelModel`."""
+
+    kernel: Any
+    degree: float
+    coef0: float
+    n_centers: Any
+    centers: Any
+    center_selection: str
+    class_weight: Any
+    random_state: Any
+    memory_mb: float
+    posterior: str = "calibrated"
+    fallback: str = "uniform"
+    basis: str = "full"
+    limit_at_zero_reg = False  # whether reg=0 has a meaning: the minimum-norm limit
+
+    model_: KernelModel
+
+    centers_ = view(lambda model: model.centers)
+    n_centers_ = view(lambda model: model.n_centers)
+    kept_sigmas_ = view(lambda model: model.sigmas)
+    coef_ = view(lambda model: model.coef)
+    intercept_ = view(lambda model: model.calibration.offset)
+    class_scale_ = view(lambda model: model.calibration.class_scale)
+    beta_ = view(lambda model: float(model.calibration.common.beta))
+    gamma_ = view(
+        lambda model: model.calibration.common.gamma,
+        absent=lambda model: not model.calibration.common.floor < 1.0,
+    )
+    score_floor_ = view(
+        lambda model: model.calibration.common.floor,
+        absent=lambda model: not model.calibration.common.floor < 1.0,
+    )
+    prior_shift_ = view(
+        lambda model: model.calibration.shift, absent=lambda model: not model.calibration.leans
+    )
+    support_ = view(lambda model: model.support, absent=lambda model: model.support is None)
+    classes_ = view(lambda model: model.labels.class_names)
+    prior_ = view(lambda model: model.labels.prior)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel == "chi2"
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        # a stream that was interrupted leaves its sums, which are yet to be solved
+        return hasattr(self, "model_")
+
+    # -- before the solve -------------------------------------------------------------------------
+
+    def _begin(self) -> Kernel:
+        """Forget an earlier fit, check the parameters and return the kernel."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        check_model_choices(self)
+        return self._kernel()
+
+    def _kernel(self) -> Kernel:
+        return resolve_kernel(self.kernel, self.degree, self.coef0)
+
+    def _read_classes(
+        self,
+        kernel: Kernel,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        task: NDArray[np.intp] | None = None,
+    ) -> TrainingSet:
+        """Validate rows and classes, and merge equal rows."""
+        refuse_mixed_labels(y)
+        X, y = validate_data(self, X, y, y_numeric=False, **ACCEPTED)
+        table = read_classes(y, type(self).__name__)
+        return self._training_set(kernel, X, table, sample_weight, task)
+
+    def _training_set(
+        self,
+        kernel: Kernel,
+        X: Rows,
+        table: LabelTable,
+        sample_weight: Any,
+        task: NDArray[np.intp] | None = None,
+    ) -> TrainingSet:
+        names = getattr(self, "feature_names_in_", None)
+        kernel.check(X, names)
+        if kernel.name == "precomputed":
+            check_precomputed(X, X.shape[0])
+        data = make_training_set(
+            X, table, sample_weight, self.class_weight, type(self).__name__, task
+        )
+        warn_if_spread_differs(data.X, kernel, names)
+        return data
+
+    def _place_centers(
+        self,
+        X: Rows,
+        rows: DistinctRows,
+        kernel: Kernel,
+        sigma: float,
+        automatic: int | None = None,
+    ) -> Centers:
+        return place_centers(
+            X,
+            rows,
+            kernel,
+            sigma,
+            n_centers=self.n_centers,
+            given=self.centers,
+            selection=self.center_selection,
+            random_state=self.random_state,
+            automatic=automatic,
+        )
+
+    def _seed(self) -> int:
+        """Seed of the draw of folds: fixed, unless a random_state is given."""
+        if self.random_state is None:
+            return 0
+        return int(check_random_state(self.random_state).randint(2**31 - 2))
+
+    # -- the model --------------------------------------------------------------------------------
+
+    def _model(
+        self,
+        kernel: Kernel,
+        data: TrainingSet,
+        centers: Centers,
+        solution: Solution,
+        calibration: Calibration,
+        tasks: NDArray | None = None,
+    ) -> KernelModel:
+        """The value that a fit to rows comes to."""
+        table, support = data.table, None
+        if not centers.everything or kernel.name == "precomputed":
+            canonical = data.rows.canonical
+            rows = data.X
+            if data.task is not None:
+                distinct = find_distinct_rows(data.X)
+                rows, canonical = data.X[distinct.first], distinct.canonical
+            support = reference_support(kernel, rows, centers.rows, centers.positions, canonical)
+        return KernelModel(
+            kernel=kernel,
+            centers=centers.rows,
+            sigmas=solution.sigmas,
+            coef=solution.coef,
+            calibration=calibration,
+            labels=Labels(
+                table.classes,
+                table.names,
+                data.priors,
+                np.isin(np.arange(table.n_labels), data.active),
+                table.indicator,
+                table.single,
+            ),
+            rule=self.posterior,
+            fallback=self.fallback,
+            shared=solution.shared,
+            tasks=tasks,
+            support=support,
+        ).finished()
+
+    def _keep(self, model: KernelModel, **facts: Any) -> None:
+        """Become the fitted estimator."""
+        for name, value in facts.items():
+            setattr(self, name, value)
+        self.model_ = model
+
+    # -- after the solve --------------------------------------------------------------------------
+
+    def _rows(self, X: Any) -> Rows:
+        """Rows to answer for, checked."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **ACCEPTED)
+        self.model_.kernel.check(X, getattr(self, "feature_names_in_", None))
+        return X
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        return self.model_.scores(self._rows(X), self.memory_mb)
+
+    @by_partition
+    def decision_function(self, X: Any) -> Any:
+        """Return unrounded scores.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows; for a precomputed kernel, their values with all training rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            ``q_1 - q_0`` for two classes, one column a class beyond. Of many labels: one such
+            answer each, for indicators as the columns of an array.
+        """
+        return self.model_.labels.decisions(self._scores(X))
+
+    @by_partition
+    def predict_proba(self, X: Any) -> Any:
+        """Return class probabilities under the chosen posterior rule.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            One column a class, in the order of ``classes_``. Of many labels: P(label = 1) of each
+            indicator in a column, or else a list with one array for each label.
+        """
+        scores = self._scores(X)
+        return self.model_.proba(scores)
+
+    @by_partition
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithm of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray or list of ndarrays
+            As :meth:`predict_proba`.
+        """
+        proba = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return [np.log(p) for p in proba] if isinstance(proba, list) else np.log(proba)
+
+    @by_partition
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of the largest score.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_labels) of many labels
+            Class labels; indicators are on where the probability exceeds ``thresholds_``.
+        """
+        scores = self._scores(X)
+        return self.model_.predicted(scores)
+
+    def held_out_proba(self) -> Any:
+        """Return the probabilities of the training rows from scores that have not seen them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
+            From ``held_out_scores_``, each row by the link that was learnt without it; NaN for rows
+            never held out.
+        """
+        check_is_fitted(self)
+        labels = self.model_.labels
+        if not labels.single and not labels.indicator:
+            raise ValueError("held_out_proba answers for indicators and for one label only.")
+        if not hasattr(self, "held_out_scores_") or self.posterior == "rounded_parameters":
+            raise ValueError(
+                f"This {type(self).__name__} kept no held-out scores of its posterior "
+                f'({self.posterior!r}): use posterior="calibrated", or cross_val_predict.'
+            )
+        scores, layout = self.held_out_scores_, self.model_.calibration.layout
+        if self.posterior == "calibrated":
+            links = links_of(self.held_out_links_, layout)
+            learnt = [link(q) for link, q in zip(links, layout.by_label(scores), strict=True)]
+        else:
+            learnt = self.model_.probabilities(scores)
+        proba = labels.probabilities(learnt, len(scores))
+        proba[np.isnan(scores).any(axis=1)] = np.nan
+        return proba
+
+    @on_own_threads
+    def familiarity(self, X: Any) -> np.ndarray:
+        """Return how well training rows support each row, as a quantile of their own support.
+
+        The support of a row is the nearness of its second-nearest centre, in the kernel's measure.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Share of (500 of) the training rows whose support, without themselves, is no better: 0
+            for a row farther out than all, evenly spread over [0, 1] for rows of their kind.
+        """
+        check_is_fitted(self)
+        X, model = self._rows(self._without_task_column(X)), self.model_
+        return familiarity(support(model.kernel, X, model.centers), usual_support(model))
+
+    def _without_task_column(self, X: Any) -> Any:
+        return X
+
+
+def usual_support(model: KernelModel) -> np.ndarray:
+    """Return the support of training rows, or of the centres where only those are known."""
+    if model.support is not None:
+        return model.support
+    distinct = find_distinct_rows(model.centers)
+    everything = np.arange(model.n_centers)
+    return reference_support(
+        model.kernel, model.centers, model.centers, everything, distinct.canonical
+    )
+
+
+def mean_diagonal(data: TrainingSet, kernel: Kernel, sigma: float) -> float:
+    """Return the mean of k(x, x) over (at most 500 of) the training rows."""
+    if kernel.unit_diagonal:
+        return 1.0
+    some = np.unique(np.linspace(0, data.n_rows - 1, 500).astype(np.intp))
+    if kernel.name == "precomputed":
+        diagonal = np.asarray(data.X[some, data.rows.first[some]]).ravel()
+    else:
+        diagonal = np.diagonal(KernelMap(kernel, data.X[some]).square(sigma))
+    return max(float(np.abs(diagonal).mean()), np.finfo(np.float64).tiny ** 0.25)

@@ -1,0 +1,91 @@
+"""Sums over Dask collections: centres from a sample, sums over partitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from kinlearn.distributed import is_dask
+from kinlearn.distributed.partitions import Partitions, split_partitions
+from kinlearn.distributed.reduction import reduce_partitions
+from kinlearn.distributed.sampling import sample_rows
+from kinlearn.estimators._aside import unfitted
+from kinlearn.estimators._batches import BatchReader, stream_width
+from kinlearn.estimators._classifier import ACCEPTED
+from kinlearn.kernels.library import MEDIAN_ROWS
+from kinlearn.statistics import NormalEquations
+from kinlearn.tasks import split_tasks
+from kinlearn.training.centers import AUTO_CENTERS, POOL_FACTOR
+
+
+def add_collections(
+    estimator: Any, X: Any, y: Any, task: Any, sample_weight: Any, classes: Any = None
+) -> NormalEquations:
+    """Return the sums of an estimator with those of Dask collections added.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A copy aside; with ``statistics_`` if these are to be added to.
+    X, y, task, sample_weight : Dask collections
+    classes : array-like, optional
+        Classes known beforehand.
+    """
+    parts = split_partitions(X, y, task, sample_weight)
+    sums = _sums_so_far(estimator, parts)
+    added = reduce_partitions(_reader_of(estimator), sums.empty_copy(), parts)
+    if classes is not None:
+        sums.declare(np.asarray(classes))
+    return sums.merge(added)
+
+
+def _reader_of(estimator: Any) -> BatchReader:
+    """What reads rows on other machines: without what is large and no row is read with."""
+    light = unfitted(estimator)
+    light.centers = None
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(estimator, name):
+            setattr(light, name, getattr(estimator, name))
+    return BatchReader(light)
+
+
+def _sums_so_far(estimator: Any, parts: Partitions) -> NormalEquations:
+    """The sums of earlier calls, or new ones with centres from a sample of these partitions."""
+    if hasattr(estimator, "statistics_"):
+        return estimator.statistics_.copy()
+    example, n_rows = parts.example, _rows_wanted(estimator)
+    if n_rows:
+        example = sample_rows(parts, n_rows, check_random_state(estimator.random_state))
+    ids = None if parts.task[0] is None else np.zeros(example.shape[0])
+    features, _ = split_tasks(example, ids, getattr(estimator, "task_column", None))
+    return BatchReader(estimator).begin(validate_data(estimator, features, **ACCEPTED))
+
+
+def _rows_wanted(estimator: Any) -> int:
+    wanted = MEDIAN_ROWS if isinstance(stream_width(estimator), str) else 0
+    if estimator.centers is not None:
+        return wanted
+    count = estimator.n_centers
+    whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
+    return max(wanted, POOL_FACTOR * (int(count) if whole else AUTO_CENTERS))
+
+
+def refuse_stream(source: Any) -> None:
+    """Say that partitions are no stream."""
+    if is_dask(*(source if isinstance(source, (tuple, list)) else (source,))):
+        raise TypeError(
+            "fit_stream goes through batches one after the other; pass Dask collections to fit or "
+            "partial_fit, which work on all partitions side by side."
+        )
+
+
+def refuse_groups(groups: Any) -> None:
+    """Say that groups cannot be held out of sums."""
+    if groups is not None:
+        raise ValueError(
+            "groups cannot be held out of sums over partitions, from which Dask collections are "
+            "fitted: leave groups out, or fit on the rows in memory."
+        )

@@ -1,0 +1,203 @@
+"""What MultiLabelLSPC and MultiLabelLSPCCV share: reading labels, thresholds, and their scores."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import validate_data
+
+from kinlearn.estimators._classifier import ACCEPTED, KernelClassifier, view
+from kinlearn.kernels import Kernel, KernelMap
+from kinlearn.model import Calibration, posterior
+from kinlearn.problems.costs import warn_if_large
+from kinlearn.problems.from_sums import LabelsOfSums, OneTaskOfSums, Posed, class_labels
+from kinlearn.problems.labels import LabelsProblem
+from kinlearn.problems.one_task import warn_if_indefinite
+from kinlearn.problems.sample_rows import SampleRows
+from kinlearn.selection.held_out import LabelTargets
+from kinlearn.selection.scoring import best_f1_threshold
+from kinlearn.statistics import NormalEquations
+from kinlearn.training.centers import Centers
+from kinlearn.training.label_table import (
+    is_single_column,
+    read_classes,
+    read_labels,
+    refuse_mixed_labels,
+)
+from kinlearn.training.training_set import TrainingSet
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+class MultiLabelClassifier(KernelClassifier):
+    """A classifier of many labels; a one-dimensional y is one label, as in :class:`LSPC`."""
+
+    similarity: Any
+    n_similar: int | None
+    threshold: float | str
+
+    single_ = view(lambda model: model.labels.single)
+    indicator_ = view(lambda model: model.labels.indicator)
+    label_names_ = view(lambda model: model.labels.names)
+    learnt_ = view(lambda model: model.labels.learnt)
+    thresholds_ = view(
+        lambda model: model.labels.thresholds,
+        absent=lambda model: model.labels.thresholds is None,
+    )
+    betas_ = view(lambda model: model.for_all_labels([link.beta for link in model.links]))
+    gammas_ = view(
+        lambda model: model.for_all_labels([link.gamma for link in model.links]),
+        absent=lambda model: not model.calibration.common.gamma,
+    )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _read_labels(self, kernel: Kernel, X: Any, Y: Any, sample_weight: Any) -> TrainingSet:
+        """Validate rows, read the labels and merge equal rows."""
+        check_threshold(self.threshold)
+        if Y is None or is_single_column(Y):
+            refuse_mixed_labels(Y)
+            X, Y = validate_data(self, X, Y, **ACCEPTED)
+            table = read_classes(Y, type(self).__name__)
+        else:
+            X = validate_data(self, X, **ACCEPTED)
+            table = read_labels(Y)
+        return self._training_set(kernel, X, table, sample_weight)
+
+    def _labels_problem(
+        self,
+        kernel: Kernel,
+        data: TrainingSet,
+        centers: Centers,
+        n_decompositions: int,
+        tol: float,
+        max_iter: int,
+        solver: str = "auto",
+    ) -> LabelsProblem:
+        """Compare the labels and set the problems up."""
+        if centers.everything:
+            weighted = data.complete and data.weights is not None
+            warn_if_large(data.n_rows, n_decompositions, weighted)
+        problem = LabelsProblem(
+            KernelMap(kernel, centers.rows, self.memory_mb),
+            data,
+            self.similarity,
+            self.n_similar,
+            own_centers=centers.everything,
+            keep=n_decompositions > 1,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+        )
+        if centers.everything and not kernel.has_feature_space:
+            warn_if_indefinite(problem.features.square_measure(data.X))
+        return problem
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows all of whose (observed) labels are predicted right.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples, n_labels) or (n_samples,)
+            True labels, NaN where unobserved.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights.
+
+        Returns
+        -------
+        float
+            The share.
+        """
+        predicted = self.predict(X)
+        if self.single_:
+            right = np.asarray(y) == predicted
+        else:
+            table = read_labels(y)
+            truth = np.zeros(table.codes.shape)
+            for t, classes in enumerate(table.classes):
+                truth[:, t] = classes[table.codes[:, t]]
+            right = ((truth == predicted) | (table.codes < 0)).all(axis=1)
+        return float(np.average(right, weights=sample_weight))
+
+
+def check_threshold(threshold: Any) -> None:
+    """Raise unless a threshold is a probability, or to be found."""
+    if isinstance(threshold, str) and threshold == "loo_f1":
+        return
+    number = isinstance(threshold, Real) and not isinstance(threshold, bool)
+    if not number or not 0 < float(threshold) < 1:
+        raise ValueError(
+            f'threshold must be a number between 0 and 1 or "loo_f1", but {threshold!r} was given.'
+        )
+
+
+def find_thresholds(
+    estimator: Any,
+    learnt: NDArray[np.bool_],
+    indicator: bool,
+    calibration: Calibration,
+    priors: list[Array],
+    held: LabelTargets | None,
+    scores: Array | None,
+) -> Array | None:
+    """The thresholds of indicators: as given, or by held-out scores where asked for.
+
+    Parameters
+    ----------
+    estimator : MultiLabelLSPC or MultiLabelLSPCCV
+        Says which threshold, rule and fallback.
+    learnt : ndarray of bool of shape (T,)
+    indicator : bool
+    calibration : Calibration
+        How scores become probabilities.
+    priors : list of ndarrays
+        Of the learnt labels.
+    held, scores : LabelTargets and ndarray, or None
+        What was held out.
+    """
+    if not indicator:
+        return None
+    chosen = isinstance(estimator.threshold, str)
+    thresholds = np.full(learnt.size, 0.5 if chosen else float(estimator.threshold))
+    if not chosen or held is None or scores is None:
+        return thresholds
+    for a, (t, q) in enumerate(
+        zip(np.flatnonzero(learnt), calibration.layout.by_label(scores), strict=True)
+    ):
+        fallback = priors[a] if estimator.fallback == "prior" else None
+        proba = posterior(q, estimator.posterior, calibration.links[a], fallback)
+        seen = held.weights[:, a] > 0
+        weights, z = held.weights[seen, a], held.targets[a][seen]
+        thresholds[t] = best_f1_threshold(proba[seen, 1], weights * z[:, 1], weights * z[:, 0])
+    return thresholds
+
+
+def similarity_of(data: TrainingSet, similarities: list[Array]) -> Any:
+    """``similarity_``: between all labels for indicators, else one matrix a class."""
+    if not data.table.indicator:
+        return similarities
+    everything = np.zeros((data.table.n_labels,) * 2)
+    everything[np.ix_(data.active, data.active)] = similarities[0]
+    return everything
+
+
+def pose_labels(
+    estimator: Any, sums: NormalEquations, rows: SampleRows | None, factors: Array
+) -> Posed:
+    """The problem of labels that sums pose; that of classes where there is one label."""
+    if sums.kind == "classes":
+        labels = class_labels(sums, factors, type(estimator).__name__)
+        facts = {"similarity_": [np.zeros((1, 1))], "residual_": 0.0}
+        return Posed(OneTaskOfSums(sums, rows), labels, rows, facts=facts)
+    problem = LabelsOfSums(sums, rows, estimator.similarity, estimator.n_similar)
+    return Posed(problem, problem.labels, rows, facts={"similarity_": problem.similarity})
