@@ -17,8 +17,9 @@ from kinlearn_experiments.bench.report import (
     statistics_of,
     summaries_of,
 )
+from kinlearn_experiments.results import RESULTS
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 FACTS = {
     "machine": {"processor": "P", "cores": 2, "python": "3", "packages": {"numpy": "2"}},
     "quick": False,
@@ -177,7 +178,7 @@ def test_the_page_and_its_pictures(cells, tmp_path):
 
 
 def test_the_committed_page_says_what_the_committed_results_say():
-    content = read_results(ROOT / "benchmarks" / "results" / "bench.json")
+    content = read_results(RESULTS / "bench.json")
     page = (ROOT / "docs" / "should_i_use_this.md").read_text()
     assert page == page_text(content), (
         "docs/should_i_use_this.md and experiments/results/bench.json differ: run kinlearn bench "

@@ -2,25 +2,17 @@
 
 import json
 import re
-import sys
-from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
 
-ROOT = Path(__file__).parent.parent
-FOLDER = ROOT / "benchmarks"
-sys.path.insert(0, str(FOLDER))
-try:
-    import quote
+from kinlearn_experiments.quotes import __main__ as quote
+from kinlearn_experiments.quotes import bench, load_all, marks, registry, scan, stored
+from kinlearn_experiments.quotes.pages import WHOLE, experiments, quoting_pages
+from kinlearn_experiments.quotes.stored import QuoteError
+from kinlearn_experiments.results import ROOT
 
-    from kinlearn_experiments.quotes import bench, load_all, marks, registry, scan, stored
-    from kinlearn_experiments.quotes.pages import WHOLE, experiments, quoting_pages
-    from kinlearn_experiments.quotes.stored import QuoteError
-
-    load_all()
-finally:
-    sys.path.remove(str(FOLDER))
+load_all()
 
 
 def name_of(path):

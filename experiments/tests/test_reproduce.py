@@ -31,7 +31,7 @@ from kinlearn_experiments.reproduce.runner import run
 from kinlearn_experiments.reproduce.significance import comparable, p_greater
 from kinlearn_experiments.reproduce.umist import PAIRS, draw_split
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture

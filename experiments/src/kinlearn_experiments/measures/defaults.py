@@ -23,6 +23,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -200,7 +201,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
         for name in options.works or (QUICK if options.quick else WORKS):
             results.cell(
                 (name, situation),
-                lambda name=name, situation=situation: measure_cell(name, situation, rounds),
+                partial(measure_cell, name, situation, rounds),
             )
     print(show(results.cells))
     return results.cells

@@ -17,6 +17,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def data(n_rows: int, n_classes: int = 2) -> tuple[np.ndarray, ...]:
     sizes = np.full(N_TASKS, n_rows // N_TASKS)
     sizes[: n_rows % N_TASKS] += 1
     return make_related_tasks(
-        n_tasks=N_TASKS, n_samples=sizes, n_features=9, n_classes=n_classes, random_state=0
+        n_tasks=N_TASKS, n_samples=sizes.tolist(), n_features=9, n_classes=n_classes, random_state=0
     )
 
 
@@ -66,7 +67,8 @@ def fit_row(kind: str, n: int, n_classes: int, repeats: int) -> Row:
     """One fit of each: LSPC calibrated and bare, and logistic regression by both solvers."""
     X, y, task = data(n, n_classes)
     given = {"task": task} if kind == "multi" else {}
-    lspc, klr = LSPC, KernelLogisticRegression
+    lspc: Any = LSPC
+    klr: Any = KernelLogisticRegression
     if kind == "multi":
         lspc, klr = MultiTaskLSPC, MultiTaskKernelLogisticRegression
     models = {
@@ -75,7 +77,7 @@ def fit_row(kind: str, n: int, n_classes: int, repeats: int) -> Row:
         "newton": klr(reg=REG),
         "lbfgs": klr(reg=REG, solver="lbfgs"),
     }
-    works = {name: lambda m=model: m.fit(X, y, **given) for name, model in models.items()}
+    works = {name: partial(model.fit, X, y, **given) for name, model in models.items()}
     times = side_by_side(works, repeats)
     row: Row = {"kind": kind, "n": n, "classes": n_classes}
     row["seconds"] = {name: significant(np.median(t[:, 0]), 3) for name, t in times.items()}
@@ -98,7 +100,8 @@ def tuned_row(kind: str, n: int) -> Row:
     median = median_width(X, resolve_kernel("rbf"))
     grid: dict[str, Any] = {"sigmas": default_sigmas(median), "regs": default_regs()}
     given = {}
-    lspc, klr = LSPCCV, KernelLogisticRegressionCV
+    lspc: Any = LSPCCV
+    klr: Any = KernelLogisticRegressionCV
     if kind == "multi":
         grid["sharings"], given = SHARINGS, {"task": task}
         lspc, klr = MultiTaskLSPCCV, MultiTaskKernelLogisticRegressionCV
@@ -138,7 +141,7 @@ def landmine_row(seed: int) -> Row:
     }
     for name, model in models.items():
         model, seconds = timed(
-            lambda m=model: m.fit(mines.X[train], mines.y[train], task=mines.task[train])
+            partial(model.fit, mines.X[train], mines.y[train], task=mines.task[train])
         )
         scores = model.decision_function(X, task=task)
         areas = [roc_auc_score(y[task == t], scores[task == t]) for t in np.unique(task)]
@@ -226,14 +229,14 @@ def main(arguments: list[str] | None = None) -> Results:
                     if classes == 2 or n <= 1000:
                         results.cell(
                             ("fit", n, kind, classes),
-                            lambda n=n, k=kind, c=classes, r=repeats: fit_row(k, n, c, r),
+                            partial(fit_row, kind, n, classes, repeats),
                         )
         if "landmine" in options.parts and os.environ.get("KINLEARN_DATA"):
             for seed in range(options.seeds):
-                results.cell(("landmine", seed), lambda s=seed: landmine_row(s))
+                results.cell(("landmine", seed), partial(landmine_row, seed))
         if "tuned" in options.parts:
             for kind, n in tuned:
-                results.cell(("tuned", n, kind), lambda n=n, k=kind: tuned_row(k, n))
+                results.cell(("tuned", n, kind), partial(tuned_row, kind, n))
         results.save(machine=machine_facts(), threads=options.threads, reg=REG)
     for part, show in (("fit", show_fits), ("tuned", show_tuned), ("landmine", show_landmine)):
         rows = [cell for key, cell in results.cells.items() if key.startswith(part + "/")]

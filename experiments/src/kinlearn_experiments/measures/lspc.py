@@ -14,6 +14,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,7 @@ def prediction_rows(n: int, n_rows: int, repeats: int, notify: Callable[[str], N
     ]
     for row, fitted in zip(rows, (model, mix), strict=True):
         output = n_rows * fitted.classes_.size * 8 / 2**20
-        peak = peak_memory(lambda fitted=fitted: fitted.predict_proba(X_new)) - output
+        peak = peak_memory(partial(fitted.predict_proba, X_new)) - output
         row["memory_mb"] = significant(peak, 3)
         row["memory_target_mb"] = 300
     return rows
@@ -215,11 +216,9 @@ def main(arguments: list[str] | None = None) -> list[Row]:
     results = Results(options.out, fresh=not options.keep)
     works: dict[tuple[object, ...], Callable[[], list[Row]]] = {}
     for n in sizes:
-        works["fits", n] = lambda n=n: timed_rows(n, repeats, notify)
+        works["fits", n] = partial(timed_rows, n, repeats, notify)
     for n in sizes:
-        works["prediction", n] = lambda n=n: prediction_rows(
-            n, n_rows, max(2, repeats // 2), notify
-        )
+        works["prediction", n] = partial(prediction_rows, n, n_rows, max(2, repeats // 2), notify)
     works["large", n_rows] = lambda: large_fit_row(n_rows, notify)
     with threadpool_limits(options.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

@@ -9,6 +9,7 @@ pinned to one thread; ratios are of processor time, measured in turn in one run.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,14 @@ from kinlearn import MTDA
 from kinlearn.datasets import make_heterogeneous_tasks
 from kinlearn.plots import close, subplots
 from kinlearn_experiments.machine import machine_facts
-from kinlearn_experiments.measures.timing import paired_ratio, peak_memory, side_by_side
+from kinlearn_experiments.measures.timing import Work, paired_ratio, peak_memory, side_by_side
 from kinlearn_experiments.results import RESULTS, ROOT, Results, significant
 from kinlearn_experiments.tables import table
 
 CLASSES = 30
 # Below the number of classes the ratio is one (features outnumber rows) and nothing iterates;
 # above it, or with shrinkage, alpha is found by iteration.
-SETTINGS = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "20 components": {"n_components": 20},
     "40 components": {"n_components": 40},
     "20 components, shrinkage": {"n_components": 20, "shrinkage": "auto"},
@@ -81,9 +82,9 @@ def dense_joint(Xs: list[np.ndarray], ys: list[np.ndarray], n_components: int) -
 def against_svd(d: int, n: int, repeats: int) -> dict[str, Any]:
     """Joint MTDA in units of the thin SVDs of its three tasks."""
     Xs, ys = tasks(d, n)
-    works = {"svd": lambda: thin_svds(Xs)}
+    works: dict[str, Work] = {"svd": lambda: thin_svds(Xs)}
     for name, params in SETTINGS.items():
-        works[name] = lambda params=params: MTDA(**params).fit(Xs, ys)
+        works[name] = partial(MTDA(**params).fit, Xs, ys)
     seconds = side_by_side(works, repeats)
     cell = {"svd_seconds": significant(np.median(seconds["svd"][:, 1]))}
     for name in SETTINGS:
@@ -97,9 +98,9 @@ def against_dense(d: int, n: int, repeats: int) -> dict[str, Any]:
     cell: dict[str, Any] = {}
     for name, params in list(SETTINGS.items())[:2]:
         count = int(params["n_components"])
-        works = {
-            "joint": lambda count=count: MTDA(n_components=count).fit(Xs, ys),
-            "dense": lambda count=count: dense_joint(Xs, ys, count),
+        works: dict[str, Work] = {
+            "joint": partial(MTDA(n_components=count).fit, Xs, ys),
+            "dense": partial(dense_joint, Xs, ys, count),
         }
         seconds = side_by_side(works, repeats)
         model = MTDA(n_components=count).fit(Xs, ys)

@@ -37,7 +37,7 @@ class Toy:
         self.X, self.Y = make_rotated_labels(n_rows, n_labels, 20, random_state=0)
         self.sigma = median_width(self.X, resolve_kernel("rbf"))
         self.K = KernelMap(resolve_kernel("rbf"), self.X).square(self.sigma)
-        self.Z = 2.0 * self.Y - 1.0
+        self.Z = 2.0 * self.Y.astype(np.float64) - 1.0
         self.spectrum = label_spectrum(label_similarity(self.Y.astype(float)))
 
     def spectral(self, reg: float = 1e-3, sharing: float = 0.5) -> np.ndarray:
@@ -108,7 +108,12 @@ def small(n_rows: int, n_labels: int, repeats: int) -> list[dict[str, Any]]:
     def all_cg() -> int:
         return sum(toy.cg(reg, sharing) for reg in REGS for sharing in SHARINGS)
 
-    works = {"spectral": toy.spectral, "direct": toy.direct, "grid": toy.grid, "cg": all_cg}
+    works: dict[str, Work] = {
+        "spectral": toy.spectral,
+        "direct": toy.direct,
+        "grid": toy.grid,
+        "cg": all_cg,
+    }
     times = side_by_side(works, repeats)
     seconds = {name: float(np.median(pairs[:, 0])) for name, pairs in times.items()}
     return [

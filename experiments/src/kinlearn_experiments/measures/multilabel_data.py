@@ -46,7 +46,7 @@ Predict = Callable[[np.ndarray], np.ndarray]
 Fit = Callable[[np.ndarray, np.ndarray], Predict]
 
 
-def multi_label(**params: object) -> Fit:
+def multi_label(**params: Any) -> Fit:
     """MultiLabelLSPCCV with its defaults, or with other parameters."""
     return lambda X, Y: MultiLabelLSPCCV(**params).fit(X, Y).predict_proba
 

@@ -8,8 +8,10 @@ together, labels that share only (sigma, reg), and labels tuned alone, each with
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -21,17 +23,17 @@ from kinlearn_experiments.results import RESULTS, Results, significant
 from kinlearn_experiments.tables import table
 
 
-def together(X: np.ndarray, Y: np.ndarray, X_test: np.ndarray, **params: object) -> np.ndarray:
+def together(X: np.ndarray, Y: np.ndarray, X_test: np.ndarray, **params: Any) -> np.ndarray:
     """MultiLabelLSPCCV."""
     return MultiLabelLSPCCV(**params).fit(X, Y).predict(X_test)
 
 
-def alone(X: np.ndarray, Y: np.ndarray, X_test: np.ndarray, **params: object) -> np.ndarray:
+def alone(X: np.ndarray, Y: np.ndarray, X_test: np.ndarray, **params: Any) -> np.ndarray:
     """Every label tuned by itself."""
     return np.column_stack([LSPCCV(**params).fit(X, y).predict(X_test) for y in Y.T])
 
 
-METHODS = {
+METHODS: dict[str, Callable[..., np.ndarray]] = {
     "together": together,
     "together, signed": partial(together, similarity="signed"),
     "independent, shared (sigma, reg)": partial(together, sharings=[0.0]),

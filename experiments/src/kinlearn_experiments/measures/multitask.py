@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def data(n_rows: int, n_tasks: int, n_classes: int = 2) -> tuple[np.ndarray, ...
     sizes = np.full(n_tasks, n_rows // n_tasks)
     sizes[: n_rows % n_tasks] += 1
     return make_related_tasks(
-        n_tasks=n_tasks, n_samples=sizes, n_features=9, n_classes=n_classes, random_state=0
+        n_tasks=n_tasks, n_samples=sizes.tolist(), n_features=9, n_classes=n_classes, random_state=0
     )
 
 
@@ -70,7 +71,11 @@ def search_rows(n: int, repeats: int) -> list[Row]:
     """The whole search over 840 points, beside one decomposition and beside refitting."""
     X, y, task = data(n, 17)
     median = median_width(X, resolve_kernel("rbf"))
-    grid = {"sigmas": default_sigmas(median), "sharings": SHARINGS, "regs": default_regs()}
+    grid: dict[str, Any] = {
+        "sigmas": default_sigmas(median),
+        "sharings": SHARINGS,
+        "regs": default_regs(),
+    }
     n_points = int(np.prod([len(values) for values in grid.values()]))
     # Without structure, so that divide and conquer finds nothing to deflate.
     symmetric = np.random.default_rng(0).standard_normal((n, n))
@@ -119,9 +124,9 @@ def main(arguments: list[str] | None = None) -> list[Row]:
     with threadpool_limits(options.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for n in sizes[0]:
-            rows += results.cell(("fit", n), lambda n=n: fit_rows(n, 3 if options.quick else 7))
+            rows += results.cell(("fit", n), partial(fit_rows, n, 3 if options.quick else 7))
         for n, repeats in sizes[1]:
-            rows += results.cell(("search", n), lambda n=n, k=repeats: search_rows(n, k))
+            rows += results.cell(("search", n), partial(search_rows, n, repeats))
         results.save(machine=machine_facts(), threads=options.threads)
     print(show(rows))
     return rows

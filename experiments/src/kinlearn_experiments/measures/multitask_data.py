@@ -15,6 +15,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +158,7 @@ def main(arguments: list[str] | None = None) -> None:
                             continue
                         results.cell(
                             (name, n, method, seed),
-                            lambda m=make, d=data, k=n, s=seed, b=by_class: measure(m, d, k, s, b),
+                            partial(measure, make, data, n, seed, by_class),
                         )
                 print(f"... {name}, seed {seed}", flush=True)
         results.save(machine=machine_facts(), columns="AUC or accuracy / log-loss / seconds")

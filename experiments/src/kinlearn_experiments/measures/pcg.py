@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -133,12 +134,11 @@ def main(arguments: list[str] | None = None) -> Results:
         for size in options.sizes:
             for variant in options.variants:
                 results.cell(
-                    ("fit", size, variant), lambda s=size, v=variant: fit_cell(data, v, s, settings)
+                    ("fit", size, variant), partial(fit_cell, data, variant, size, settings)
                 )
         if options.steps:
-            results.cell(
-                ("steps", *options.steps), lambda: steps_cell(data, *options.steps, settings)
-            )
+            rows, m = options.steps
+            results.cell(("steps", rows, m), partial(steps_cell, data, rows, m, settings))
     print(show(results.cells))
     return results
 

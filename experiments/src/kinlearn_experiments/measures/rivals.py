@@ -15,6 +15,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -233,7 +234,7 @@ def main(arguments: list[str] | None = None) -> Results:
                 rows = min(n, GAUSSIAN_PROCESS_ROWS) if model.startswith("Gaussian") else n
                 data = without_rare(split(name, rows, seed, n_test=5000))
                 print(f"... {name}, split {seed}: {model}", flush=True)
-                results.cell((model, name, seed), lambda m=make, d=data: measure(m, d))
+                results.cell((model, name, seed), partial(measure, make, data))
         results.save(machine=machine_facts(), threads=options.threads, n_train=n)
     print(table(*details(results.cells)))
     print()

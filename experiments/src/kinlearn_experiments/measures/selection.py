@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -116,7 +117,7 @@ def measure(parts: list[str], sets: list[str], results: Results, quick: bool) ->
                 if "/".join(map(str, key)) not in results.cells:
                     print(f"... centers: {name}, {m} centres", flush=True)
                 n = 90 if quick else 4000
-                results.cell(key, lambda a=models, b=name, c=n: compare(a, b, c, few or 4, 2000))
+                results.cell(key, partial(compare, models, name, n, few or 4, 2000))
     for name in sets[:1] if quick else AUTO_SETS:
         if "auto" in parts and name in names():
             models = auto_models((30, 60) if quick else (1000, 1500, 2000))

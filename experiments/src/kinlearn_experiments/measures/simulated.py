@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -201,17 +202,15 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
             if n <= max(options.sizes):
                 results.cell(
                     ("noise", n, d, c),
-                    lambda n=n, d=d, c=c: measure_noise(
-                        n, d, c, options.noise_repeats, options.jobs
-                    ),
+                    partial(measure_noise, n, d, c, options.noise_repeats, options.jobs),
                 )
         print(summarise_noise(part_of(results.cells, "noise")))
     if "hand-over" in options.parts:
         for kind, n, target in product(options.kinds, options.sizes, TARGETS):
             results.cell(
                 ("hand-over", kind, n, *target),
-                lambda kind=kind, n=n, target=target: measure_hand_over(
-                    kind, n, *target, options.repeats, options.jobs
+                partial(
+                    measure_hand_over, kind, n, *target, repeats=options.repeats, jobs=options.jobs
                 ),
             )
         print(show_hand_over(part_of(results.cells, "hand-over")))

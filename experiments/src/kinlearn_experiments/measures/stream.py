@@ -13,7 +13,8 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,11 @@ def peak_mb() -> float:
     return significant(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
-CHILDREN = {"rows": pass_over_rows, "tasks": pass_over_tasks}
+Child = Callable[[int, int], dict[str, Any]]
+CHILDREN: dict[str, Child] = {
+    "rows": pass_over_rows,
+    "tasks": pass_over_tasks,
+}
 
 
 def in_process(kind: str, size: int, m: int) -> dict[str, Any]:
@@ -215,10 +220,10 @@ def main(arguments: list[str] | None = None) -> None:
         m = options.centers
         results.cell(["speed", options.rows, m], lambda: measure_speed(options.rows, m))
         for size in options.sizes:
-            results.cell(["rows", size, m], lambda size=size: in_process("rows", size, m))
+            results.cell(["rows", size, m], partial(in_process, "rows", size, m))
         few = options.task_centers
         for size in options.tasks:
-            results.cell(["tasks", size, few], lambda size=size: in_process("tasks", size, few))
+            results.cell(["tasks", size, few], partial(in_process, "tasks", size, few))
         results.save(machine=machine_facts())
     print(report(results))
     if options.figure:

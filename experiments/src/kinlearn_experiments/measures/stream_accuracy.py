@@ -10,6 +10,7 @@ import argparse
 import warnings
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -28,7 +29,7 @@ def differences(width: float, n_rows: int, n_centers: int) -> list[float]:
     rng = np.random.default_rng(0)
     X, new = rng.normal(size=(n_rows, 5)), rng.normal(size=(1000, 5))
     y = np.clip(np.rint(X[:, 0] * X[:, 1] + 1), 0, 2).astype(int)
-    shared = {"centers": X[:n_centers], "sigma": width, "posterior": "rounded"}
+    shared: dict[str, Any] = {"centers": X[:n_centers], "sigma": width, "posterior": "rounded"}
     found = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def quality(proba: np.ndarray, y: np.ndarray) -> dict[str, float]:
     }
 
 
-def streamed(X: Any, y: Any, X_test: Any, y_test: Any, m: int, width: float) -> dict[str, Any]:
+def streamed(m: int, width: float, X: Any, y: Any, X_test: Any, y_test: Any) -> dict[str, Any]:
     """One pass at one width; reg chosen on the last tenth, which is then added."""
     start = time.process_time()
     n_fit = X.shape[0] * 9 // 10
@@ -168,7 +169,7 @@ def main(arguments: list[str] | None = None) -> None:
                 losses = {}
                 for factor in WIDTHS:
                     rows = data[0][:few], data[1][:few], *data[2:]
-                    part = streamed(*rows, TUNING_CENTERS, factor * median)
+                    part = streamed(TUNING_CENTERS, factor * median, *rows)
                     losses[factor] = part["validation"]
                 best = min(losses, key=losses.__getitem__)
                 return {"width": significant(best * median), "losses": losses}
@@ -176,10 +177,10 @@ def main(arguments: list[str] | None = None) -> None:
             width = results.cell([name, "width"], width_cell)["width"]
             for m in options.centers:
                 key = [name, "lspc", m]
-                results.cell(key, lambda m=m, d=data, w=width: streamed(*d, m, w))
+                results.cell(key, partial(streamed, m, width, *data))
             for m in options.rival_centers:
                 for label, make in rivals(name, m, width).items():
-                    results.cell([name, label], lambda d=data, f=make: rival(f, *d))
+                    results.cell([name, label], partial(rival, make, *data))
         results.save(machine=machine_facts())
     print(report(results))
 

@@ -12,6 +12,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,7 @@ def main(arguments: list[str] | None = None) -> None:
             return
         results = Results(options.out, options.fresh)
         for sizes in [tuple(options.sizes)] if options.sizes else SIZES:
-            results.cell(sizes, lambda sizes=sizes: in_process(*sizes))
+            results.cell(sizes, partial(in_process, *sizes))
         results.save(machine=machine_facts())
     header = ["rows", "features", "centres", "rows of a batch", "peak MB", "formula"]
     keys = ("rows", "features", "centers", "batch_rows")

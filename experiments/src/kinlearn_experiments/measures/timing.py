@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 Work = Callable[[], Any]
 
 
-def side_by_side(works: dict[str, Work], repeats: int) -> dict[str, np.ndarray]:
+def side_by_side(works: Mapping[str, Work], repeats: int) -> dict[str, np.ndarray]:
     """Run all works in turn, `repeats` times; return (wall, processor) seconds of each run.
 
     The first round only warms up. Processor time is kept because, on one thread, it does not see

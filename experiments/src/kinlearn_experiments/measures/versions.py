@@ -20,6 +20,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +172,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     results = Results(options.out, fresh=True)
     results.save(machine=machine_facts(), rounds=options.rounds)
     for name in options.works:
-        results.cell((name,), lambda name=name: compare(name, other, options.rounds))
+        results.cell((name,), partial(compare, name, other, options.rounds))
     rows = [
         [name, f"{cell['this']:.3f}", f"{cell['other']:.3f}", f"{cell['ratio']:.2f}"]
         for name, cell in results.cells.items()

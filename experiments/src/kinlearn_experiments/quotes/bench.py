@@ -75,7 +75,7 @@ def alternatives_table() -> str:
         for verdict in by_rank(summary)
     ]
     rows.append([f"**{summary.ours}**", order[summary.ours], "1×", "", "", "1×"])
-    rows.sort(key=lambda row: row[1])
+    rows.sort(key=lambda row: int(str(row[1])))
     header = ["method, tuned", "place", "log-loss ÷ ours", "sets won/tied/lost by ours"]
     return table([*header, "ours is", "tuned fit ÷ ours"], rows)
 

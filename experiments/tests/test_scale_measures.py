@@ -1,30 +1,14 @@
-"""The benchmarks of many centres and of Dask run, on sizes that say nothing about speed."""
+"""The measures of many centres and of Dask run, on sizes that say nothing about speed."""
 
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-FOLDER = Path(__file__).parent.parent / "benchmarks"
 
-
-@pytest.fixture
-def benchmark(monkeypatch):
-    """Import a benchmark by name, the way it is run: from its own folder, without real data."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    monkeypatch.delenv("KINLEARN_DATA", raising=False)
-    before = set(sys.modules)
-    yield __import__
-    for name in set(sys.modules) - before:
-        if Path(getattr(sys.modules[name], "__file__", None) or "").parent == FOLDER:
-            del sys.modules[name]
-
-
-def test_many_centers(benchmark, tmp_path, capsys):
+def test_many_centers(measure, tmp_path, capsys):
     out = tmp_path / "pcg.json"
-    benchmark("pcg").main(["--quick", "--out", str(out)])
+    measure("pcg").main(["--quick", "--out", str(out)])
     cells = json.loads(out.read_text())["cells"]
     direct, pcg = cells["fit/200/direct"], cells["fit/200/pcg"]
     assert pcg["error"] == direct["error"]
@@ -34,8 +18,8 @@ def test_many_centers(benchmark, tmp_path, capsys):
     assert "speed-up" in capsys.readouterr().out
 
 
-def test_rows_made_lazily_are_those_made_at_once(benchmark):
-    dask_fit = benchmark("dask_fit")
+def test_rows_made_lazily_are_those_made_at_once(measure):
+    dask_fit = measure("dask_fit")
     X, y = dask_fit.lazy_rows(60, 3)
     parts = [dask_fit.rows_of(seed, 20) for seed in range(3)]
     np.testing.assert_array_equal(X.compute(), np.concatenate([part[0] for part in parts]))
@@ -47,8 +31,8 @@ def test_rows_made_lazily_are_those_made_at_once(benchmark):
     )
 
 
-def test_defaults_beside_one_thread(benchmark, tmp_path, capsys):
-    defaults = benchmark("defaults")
+def test_defaults_beside_one_thread(measure, tmp_path, capsys):
+    defaults = measure("defaults")
     out = tmp_path / "defaults.json"
     defaults.main(["--works", "lspccv/60", "--rounds", "1", "--out", str(out)])
     stored = json.loads(out.read_text())
@@ -58,7 +42,7 @@ def test_defaults_beside_one_thread(benchmark, tmp_path, capsys):
     assert "≤ 0.75" in capsys.readouterr().out
 
 
-def test_every_work_of_the_defaults_is_there(benchmark):
-    defaults = benchmark("defaults")
+def test_every_work_of_the_defaults_is_there(measure):
+    defaults = measure("defaults")
     for name in (*defaults.WORKS, *defaults.QUICK):
         assert callable(getattr(defaults, name.split("/")[0]))
