@@ -22,7 +22,7 @@ from kinlearn.solvers.multilabel_cg import solve_cg
 from kinlearn.solvers.multilabel_direct import solve_direct
 from kinlearn.solvers.sylvester import feature_spectrum, solve_sylvester
 from kinlearn_experiments.machine import machine_facts
-from kinlearn_experiments.measures.timing import paired_ratio, peak_memory, side_by_side
+from kinlearn_experiments.measures.timing import Work, paired_ratio, peak_memory, side_by_side
 from kinlearn_experiments.results import RESULTS, Results, significant
 from kinlearn_experiments.tables import table
 

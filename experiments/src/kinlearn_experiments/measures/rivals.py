@@ -122,7 +122,8 @@ def rivals() -> dict[str, Callable[[Split], Any]]:
     try:
         import lsanomaly  # noqa: F401
     except ImportError:
-        print('lsanomaly is not installed (pip install "kinlearn[bench]"): its line is left out.')
+        advice = 'pip install "kinlearn-experiments[bench]"'
+        print(f"lsanomaly is not installed ({advice}): its line is left out.")
     else:
         found["lsanomaly"] = lambda data: Lsanomaly()
     return found
