@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -99,12 +100,14 @@ def trial(name: str, per_class: int, seed: int) -> dict[str, list[float]]:
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def main(arguments: list[str] | None = None) -> None:
+    """Measure what is missing, print the table, write the results."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--trials", type=int, default=5)
     parser.add_argument("--fresh", action="store_true", help="forget what was measured before")
-    args = parser.parse_args()
-    results = Results(RESULTS / "heterogeneous.json", fresh=args.fresh)
+    parser.add_argument("--out", type=Path, default=RESULTS / "heterogeneous.json")
+    args = parser.parse_args(arguments)
+    results = Results(args.out, fresh=args.fresh)
     rows = []
     with threadpool_limits(1):
         for name in ("digits", "generated"):

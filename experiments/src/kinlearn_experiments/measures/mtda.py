@@ -141,10 +141,12 @@ def draw(widths: list[int], seconds: list[float], slope: float, path: Path) -> N
     close(figure)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def main(arguments: list[str] | None = None) -> None:
+    """Measure, print the tables, write the results and the picture."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, nothing written")
-    args = parser.parse_args()
+    parser.add_argument("--out", type=Path, default=RESULTS / "mtda.json")
+    args = parser.parse_args(arguments)
     n, repeats = (100, 1) if args.quick else (300, 3)
     wide, square = (2000, 300) if args.quick else (10_000, 1000)
     widths = [500, 1000, 2000] if args.quick else [2000, 5000, 10_000, 20_000, 50_000]
@@ -188,7 +190,7 @@ def main() -> None:
         f"{row['data_mb']} MB of data"
     )
     draw(widths, seconds, slope, ROOT / "docs/images/mtda_growth.png")
-    file = Results(RESULTS / "mtda.json", fresh=True)
+    file = Results(args.out, fresh=True)
     file.save(machine=facts, results=results)
 
 

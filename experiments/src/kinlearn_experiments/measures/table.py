@@ -120,14 +120,15 @@ def scoring(folder: Path, n_rows: int) -> dict[str, float]:
     return cost
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Measure what is missing of the parts asked for, print all there is."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rows", type=int, default=5_000_000)
     options.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     options.add_argument("--fresh", action="store_true")
-    given = options.parse_args()
-    results = Results(RESULTS / "table.json", given.fresh)
+    options.add_argument("--out", type=Path, default=RESULTS / "table.json")
+    given = options.parse_args(arguments)
+    results = Results(given.out, given.fresh)
     with threadpool_limits(limits=1), tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         results.save(machine=machine_facts())

@@ -4,7 +4,7 @@
 
 Half of the rows without labels enter S_t, the other half is the test set; 1-NN error of LDA-tr and
 LDA-rt, with labelled rows alone and with unlabelled ones. With KINLEARN_DATA the faces are used
-too. Writes experiments/results/unlabelled.json.
+too. Writes ``results/unlabelled.json``.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import os
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
-from face_data import images_per_person, load_faces
 from scipy import linalg
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.preprocessing import StandardScaler
@@ -26,6 +26,7 @@ from kinlearn.solvers.ratio_trace import ratio_trace
 from kinlearn.solvers.scatter import ReducedScatter, reduce_scatter, shrinkage_ridge
 from kinlearn.solvers.trace_ratio import trace_ratio
 from kinlearn_experiments.machine import machine_facts
+from kinlearn_experiments.reproduce.faces import draw_of_each, load_faces
 from kinlearn_experiments.results import RESULTS, Results, significant
 from kinlearn_experiments.tables import table
 
@@ -90,10 +91,12 @@ def methods() -> dict[str, tuple[bool, Callable[[ReducedScatter, int], np.ndarra
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def main(arguments: list[str] | None = None) -> None:
+    """Measure, print the table, write the results."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--trials", type=int, default=10)
-    args = parser.parse_args()
+    parser.add_argument("--out", type=Path, default=RESULTS / "unlabelled.json")
+    args = parser.parse_args(arguments)
     data = {}
     for name, loader in (
         ("digits", load_digits),
@@ -112,7 +115,7 @@ def main() -> None:
                 found = defaultdict(list)
                 for trial in range(args.trials):
                     rng = np.random.default_rng([p, trial])
-                    mask = images_per_person(y, p, rng)
+                    mask = draw_of_each(y, p, rng)
                     rest = rng.permutation(np.flatnonzero(~mask))
                     unlabelled, test = np.array_split(rest, 2)
                     labelled = X[mask], y[mask]
@@ -127,9 +130,7 @@ def main() -> None:
                 }
         facts = machine_facts()
     print(table(["1-NN error", *methods()], [(key, *row.values()) for key, row in rows.items()]))
-    Results(RESULTS / "unlabelled.json", fresh=True).save(
-        machine=facts, trials=args.trials, error=rows
-    )
+    Results(args.out, fresh=True).save(machine=facts, trials=args.trials, error=rows)
 
 
 if __name__ == "__main__":

@@ -96,14 +96,15 @@ def draw_split(
     data: dict[str, Any], p: int, rng: np.random.Generator
 ) -> dict[str, NDArray[np.bool_]]:
     """Masks of training sets with p images of every person."""
-    masks = {}
-    for name in DATABASES:
-        y = data[name][1]
-        masks[name] = np.zeros(len(y), dtype=bool)
-        for person in np.unique(y):
-            rows = np.flatnonzero(y == person)
-            masks[name][rng.choice(rows, size=p, replace=False)] = True
-    return masks
+    return {name: draw_of_each(data[name][1], p, rng) for name in DATABASES}
+
+
+def draw_of_each(y: NDArray[Any], p: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Mask of p rows of every class."""
+    mask = np.zeros(len(y), dtype=bool)
+    for label in np.unique(y):
+        mask[rng.choice(np.flatnonzero(y == label), size=p, replace=False)] = True
+    return mask
 
 
 def reducer(method: str, seed: int, d_prime: int = INTERMEDIATE) -> Any:
