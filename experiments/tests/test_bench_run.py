@@ -239,3 +239,14 @@ def test_missing_methods_are_left_out_with_advice(monkeypatch):
     advice = 'lightgbm is not installed (pip install "kinlearn-experiments[bench]")'
     assert plan.left_out()["LightGBM"] == advice
     assert "LightGBM" not in [method.name for method in plan.wanted_methods("single")]
+
+
+@pytest.mark.parametrize("first", ["kinlearn_experiments.commands.bench", "kinlearn.cli"])
+def test_commands_are_there_whatever_is_imported_first(first):
+    code = (
+        f"import {first}; from kinlearn.cli import app; "
+        "print([c.callback.__module__ for c in app.registered_commands][-2:])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = [f"kinlearn_experiments.commands.{name}" for name in ("bench", "reproduce")]
+    assert done.stdout.strip() == str(names)

@@ -10,8 +10,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from kinlearn.cli.refusal import refusing
-
 if TYPE_CHECKING:
     from kinlearn_experiments.bench.journal import Key
     from kinlearn_experiments.bench.runner import Plan
@@ -68,7 +66,10 @@ def bench(
 
     Finished cells are kept at once and are never measured again: stop it when you like.
     """
-    # Imported here so that --help does not wait for what only the benchmark needs.
+    # Imported here so that --help does not wait for what only the benchmark needs, and because the
+    # command line, when it is imported, loads this module.
+    from kinlearn.cli.refusal import refusing
+
     with refusing():
         from kinlearn_experiments.bench.runner import Plan, check_names
         from kinlearn_experiments.bench.suites import SUITES

@@ -5,16 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from kinlearn_experiments.bench.journal import Key
+from kinlearn_experiments.commands.progress import cell_bar
 
 
 class CellProgress:
@@ -37,19 +30,8 @@ class CellProgress:
 
     def __init__(self, console: Console, total: int) -> None:
         self._console = console
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-            # Cells differ a lot: the speed is that of the whole run.
-            speed_estimate_period=24 * 3600.0,
-        )
+        # Cells differ a lot: the speed is that of the whole run.
+        self._bar = cell_bar(console, speed_estimate_period=24 * 3600.0)
         self._task = self._bar.add_task("", total=total)
         self._measuring = False
         self._group: tuple[str, str, int] | None = None

@@ -9,16 +9,8 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
-from kinlearn.cli.refusal import refusing
+from kinlearn_experiments.commands.progress import cell_bar
 
 LINE_EVERY = 20.0  # seconds between lines of progress where no bar can be shown
 
@@ -60,6 +52,8 @@ def reproduce(
     A run that is stopped goes on where it was when started again with the same --out. Real data are
     read from the folder that KINLEARN_DATA names.
     """
+    # Imported here because the command line, when it is imported, loads this module.
+    from kinlearn.cli.refusal import refusing
     from kinlearn_experiments.reproduce import NAMES, get_experiment
     from kinlearn_experiments.reproduce.experiment import PROTOCOLS
 
@@ -119,17 +113,7 @@ class CellProgress:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
+        self._bar = cell_bar(console)
         self._task = self._bar.add_task("", total=None)
         self._started: tuple[float, int] | None = None
         self._spoken = 0.0

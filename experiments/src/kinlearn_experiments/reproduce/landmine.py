@@ -138,31 +138,11 @@ def page(found: Found, options: Options, out: Path) -> Page:
     picture = six_page.draw(figures, out / "landmine.png", "AUC", "Samples per field")
     sections = [("Fig. 3: mean AUC and time", f"![Mean AUC and time]({picture.name})")]
     findings = []
-    for protocol, six in figures.items():
-        rules = "the paper's rules" if protocol == "paper" else "kinlearn's defaults"
-        sections.append(
-            (
-                f"Mean AUC over {options.repeats} runs, {rules}",
-                six_page.mean_table(six, "samples per field")
-                + "\n\n○: the best, or not below it by a paired t-test at 1 %; ×: below it.",
-            )
-        )
+    sections += six_page.mean_sections(figures, "AUC", "samples per field", options.repeats)
     if "paper" in figures:
         paper = figures["paper"]
-        sections += [
-            (
-                "Table 3: lowest and highest AUC",
-                six_page.extremes_table(paper.quality, LANDMINE_AUC, ".3f"),
-            ),
-            (
-                "Table 4: shortest and longest time in seconds, tuning included",
-                six_page.extremes_table(paper.seconds, LANDMINE_SECONDS, ".3g"),
-            ),
-            (
-                "Time of KLR over time of LSPC",
-                six_page.time_ratios(paper.seconds, LANDMINE_SECONDS),
-            ),
-        ]
+        published = (LANDMINE_AUC, LANDMINE_SECONDS)
+        sections += six_page.extreme_sections(paper, "AUC", published, (3, 4))
         findings += six_page.sharing_findings(paper, "AUC")
         if "ours" in figures:
             findings += six_page.ours_findings(paper, figures["ours"], "AUC")

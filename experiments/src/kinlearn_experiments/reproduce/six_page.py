@@ -236,3 +236,36 @@ def summary(figures: dict[str, SixMethods]) -> dict[str, Any]:
         }
         for protocol, found in figures.items()
     }
+
+
+def mean_sections(
+    figures: dict[str, SixMethods], quality: str, per: str, repeats: int
+) -> list[tuple[str, str]]:
+    """A table of means for each protocol."""
+    rules = {"paper": "the paper's rules", "ours": "kinlearn's defaults"}
+    return [
+        (
+            f"Mean {quality} over {repeats} runs, {rules[protocol]}",
+            mean_table(six, per)
+            + "\n\n○: the best, or not below it by a paired t-test at 1 %; ×: below it.",
+        )
+        for protocol, six in figures.items()
+    ]
+
+
+def extreme_sections(
+    six: SixMethods, quality: str, published: tuple[Any, Any], numbers: tuple[int, int]
+) -> list[tuple[str, str]]:
+    """The paper's two tables of extremes, of quality and of time, and the ratios of times."""
+    known, seconds = published
+    return [
+        (
+            f"Table {numbers[0]}: lowest and highest {quality}",
+            extremes_table(six.quality, known, ".3f"),
+        ),
+        (
+            f"Table {numbers[1]}: shortest and longest time in seconds, tuning included",
+            extremes_table(six.seconds, seconds, ".3g"),
+        ),
+        ("Time of KLR over time of LSPC", time_ratios(six.seconds, seconds)),
+    ]

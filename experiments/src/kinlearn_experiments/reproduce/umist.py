@@ -150,28 +150,11 @@ def page(found: Found, options: Options, out: Path) -> Page:
     picture = six_page.draw(figures, out / "umist.png", "accuracy", "Samples per class and task")
     sections = [("Fig. 2: mean accuracy and time", f"![Accuracy and time]({picture.name})")]
     findings = []
-    for protocol, six in figures.items():
-        rules = "the paper's rules" if protocol == "paper" else "kinlearn's defaults"
-        sections.append(
-            (
-                f"Mean accuracy over {options.repeats} runs, {rules}",
-                six_page.mean_table(six, "samples per class")
-                + "\n\n○: the best, or not below it by a paired t-test at 1 %; ×: below it.",
-            )
-        )
+    sections += six_page.mean_sections(figures, "accuracy", "samples per class", options.repeats)
     if "paper" in figures:
         paper = figures["paper"]
-        sections += [
-            (
-                "Table 1: lowest and highest accuracy",
-                six_page.extremes_table(paper.quality, UMIST_ACCURACY, ".3f"),
-            ),
-            (
-                "Table 2: shortest and longest time in seconds, tuning included",
-                six_page.extremes_table(paper.seconds, UMIST_SECONDS, ".3g"),
-            ),
-            ("Time of KLR over time of LSPC", six_page.time_ratios(paper.seconds, UMIST_SECONDS)),
-        ]
+        published = (UMIST_ACCURACY, UMIST_SECONDS)
+        sections += six_page.extreme_sections(paper, "accuracy", published, (1, 2))
         findings += six_page.sharing_findings(paper, "accuracy")
         if "ours" in figures:
             findings += six_page.ours_findings(paper, figures["ours"], "accuracy")
