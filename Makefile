@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 OLDEST ?= .venv-oldest
 OUT ?= demo-output
 BENCH_OUT ?= bench-output
+REPRODUCE_OUT ?= reproduction
 SITE ?= docs/_build
 
 # What runs at the oldest versions, too: fitting and answering, files, commands, selection, tasks,
@@ -14,7 +15,7 @@ CORE := $(addprefix tests/test_,$(addsuffix .py,fit kernels selection multilabel
 	table_commands onnx plots discriminants))
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test test-oldest lint bench bench-costs docs figures quotes clean
+.PHONY: demo test test-oldest lint bench reproduce bench-costs docs figures quotes clean
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -22,16 +23,20 @@ $(VENV)/.core: pyproject.toml
 	$(BIN)/python -m pip install --quiet -e ".[cli,plot]"
 	touch $@
 
-$(VENV)/.test: $(VENV)/.core
+$(VENV)/.experiments: $(VENV)/.core experiments/pyproject.toml
+	$(BIN)/python -m pip install --quiet -e . -e ./experiments
+	touch $@
+
+$(VENV)/.test: $(VENV)/.experiments
 	$(BIN)/python -m pip install --quiet -e ".[test]"
 	touch $@
 
-$(VENV)/.docs: $(VENV)/.core
+$(VENV)/.docs: $(VENV)/.experiments
 	$(BIN)/python -m pip install --quiet -e ".[docs]"
 	touch $@
 
-$(VENV)/.bench: $(VENV)/.core
-	$(BIN)/python -m pip install --quiet -e ".[bench]" || echo "Optional rivals could not be installed; the benchmark runs without them."
+$(VENV)/.bench: $(VENV)/.experiments
+	$(BIN)/python -m pip install --quiet -e . -e "./experiments[bench]" || echo "Optional rivals could not be installed; the benchmark runs without them."
 	touch $@
 
 demo: $(VENV)/.core
@@ -60,9 +65,12 @@ test-oldest: $(OLDEST)/.test
 bench: $(VENV)/.bench
 	$(BIN)/kinlearn bench --quick --out $(BENCH_OUT)
 
+reproduce: $(VENV)/.experiments
+	$(BIN)/kinlearn reproduce lspc-toy --quick --out $(REPRODUCE_OUT)
+
 bench-costs: $(VENV)/.bench
-	$(BIN)/python benchmarks/lspc.py
-	$(BIN)/python benchmarks/page.py
+	$(BIN)/python -m kinlearn_experiments.measures.lspc
+	$(BIN)/python -m kinlearn_experiments.measures.costs_page
 
 # The whole site with every example run, warnings as errors; then every page is opened in Chromium.
 docs: $(VENV)/.docs
@@ -76,9 +84,9 @@ figures: $(VENV)/.core
 	$(BIN)/python docs/heterogeneous_figures.py
 
 # Figures quoted in pages, written again from the results they come from.
-quotes: $(VENV)/.core
-	$(BIN)/python benchmarks/quote.py
+quotes: $(VENV)/.experiments
+	$(BIN)/python -m kinlearn_experiments.quotes
 
 clean:
-	rm -rf $(VENV) $(OLDEST) demo-output bench-output .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) demo-output bench-output reproduction .pytest_cache .mypy_cache .ruff_cache
 	rm -rf $(SITE) docs/auto_examples docs/api/generated

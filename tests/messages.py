@@ -17,7 +17,8 @@ from pathlib import Path
 
 GAP = "…"
 SHORTEST = 9
-SOURCE = Path(__file__).parent.parent / "src" / "kinlearn"
+ROOT = Path(__file__).parent.parent
+SOURCES = (ROOT / "src" / "kinlearn", ROOT / "experiments" / "src" / "kinlearn_experiments")
 
 
 @dataclass(frozen=True)
@@ -32,16 +33,17 @@ class Message:
 class Reader:
     """Reads all modules first, so that functions and exceptions of other modules are known."""
 
-    source: Path = SOURCE
+    sources: tuple[Path, ...] = SOURCES
     trees: dict[str, ast.Module] = field(default_factory=dict)
     functions: dict[str, list[ast.FunctionDef]] = field(default_factory=lambda: defaultdict(list))
     exceptions: set[str] = field(default_factory=set)
     unread: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        for path in sorted(self.source.rglob("*.py")):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            self.trees[path.relative_to(self.source).as_posix()] = tree
+        for source in self.sources:
+            for path in sorted(source.rglob("*.py")):
+                tree = ast.parse(path.read_text(encoding="utf-8"))
+                self.trees[path.relative_to(source.parent).as_posix()] = tree
         self.exceptions = {
             name
             for name, thing in vars(builtins).items()

@@ -5,9 +5,11 @@ import re
 import subprocess
 import sys
 import textwrap
+from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
+import typer
 from matplotlib.image import imread
 from rich.console import Console
 from rich.table import Table
@@ -16,6 +18,7 @@ from typer.testing import CliRunner
 import kinlearn
 from kinlearn.cli import app
 from kinlearn.cli import parts as demo_parts
+from kinlearn.cli.added import GROUP, add_commands
 from kinlearn.cli.parts import PartResult
 from kinlearn.cli.parts.base import Steps
 from kinlearn.cli.parts.single_task import Outcome, tabulate
@@ -180,3 +183,53 @@ def test_progress_is_a_bar_on_a_terminal_and_lines_elsewhere():
         steps.stage("LSPC on wine")
         steps.advance()
     assert console.export_text() == "LSPC on wine\n"
+
+
+# -- commands of other distributions ---------------------------------------------------------------
+
+
+def application(monkeypatch, *entries):
+    """An application with one command of its own, and what these entry points add."""
+    monkeypatch.setattr("kinlearn.cli.added.entry_points", lambda group: entries)
+    application = typer.Typer()
+    application.command("own")(lambda: typer.echo("ours"))
+    add_commands(application)
+    return application
+
+
+def entry(name, value):
+    return EntryPoint(name, value, GROUP)
+
+
+@pytest.mark.parametrize("arguments", [["bench", "single", "--quick"], ["reproduce", "--list"]])
+def test_experiments_that_are_not_installed_refuse(arguments, monkeypatch):
+    result = CliRunner().invoke(application(monkeypatch), arguments)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
+    for part in (f"kinlearn {arguments[0]} comes with", "pip install kinlearn-experiments"):
+        assert part in result.stderr
+    shown = CliRunner().invoke(application(monkeypatch), [arguments[0], "--help"])
+    assert shown.exit_code == 0
+    assert "kinlearn-experiments" in shown.stdout
+
+
+def test_other_distributions_add_commands_and_cannot_replace_ours(monkeypatch, tmp_path):
+    (tmp_path / "extra_command.py").write_text(
+        "import typer\n"
+        "def add(app): app.command('more')(lambda: typer.echo('more'))\n"
+        "def own(app): app.command('own')(lambda: typer.echo('theirs'))\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    entries = entry("more", "extra_command:add"), entry("own", "extra_command:own")
+    made = application(monkeypatch, *entries)
+    assert CliRunner().invoke(made, ["more"]).stdout == "more\n"
+    assert CliRunner().invoke(made, ["own"]).stdout == "ours\n"
+
+
+def test_a_broken_command_leaves_the_others_alone(monkeypatch):
+    made = application(monkeypatch, entry("bench", "no_such_package:add"))
+    result = CliRunner().invoke(made, ["bench", "--quick"])
+    assert result.exit_code == 1
+    assert "kinlearn bench cannot be loaded from no_such_package:add (ModuleNot" in result.stderr
+    assert CliRunner().invoke(made, ["own"]).stdout == "ours\n"

@@ -1,9 +1,5 @@
 """HandOver: what it promises holds, and what it cannot judge it hands over."""
 
-import json
-import sys
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -322,18 +318,3 @@ def test_saved_and_loaded(per_task, tmp_path):
     assert info["model"]["type"] == "HandOver"
     assert info["model"]["estimator"] == "MultiTaskLSPCCV"
     assert info["model"]["hand_over"]["max_error"] == 0.1
-
-
-def test_benchmarks_run(monkeypatch, tmp_path, capsys):
-    folder = Path(__file__).parent.parent / "benchmarks"
-    monkeypatch.syspath_prepend(str(folder))
-    __import__("hand_over").main(["--repeats", "1", "--out", str(tmp_path / "out.json")])
-    stored = json.loads((tmp_path / "out.json").read_text())
-    assert len(stored["cells"]) == 4
-    assert all(0 <= cell["coverage"] <= 1 for cell in stored["cells"].values())
-    assert "strangers" in capsys.readouterr().out
-    __import__("familiarity").main(["--seeds", "1", "--out", str(tmp_path / "familiarity.json")])
-    stored = json.loads((tmp_path / "familiarity.json").read_text())
-    assert all(0.5 < cell["area"] <= 1 for cell in stored["cells"].values())
-    for name in ("hand_over", "familiarity", "_report", "_machine"):
-        sys.modules.pop(name, None)

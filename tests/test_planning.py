@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from kinlearn.cli import app
 from kinlearn.planning import plan
 
-RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
+RESULTS = Path(__file__).parent.parent / "experiments" / "results"
 CELLS = json.loads((RESULTS / "stream.json").read_text())["cells"]
 
 
@@ -82,9 +82,8 @@ def test_memory_of_wide_rows(key):
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
 def test_memory_of_wide_rows_as_it_is_here():
-    script = RESULTS.parent / "stream_memory.py"
-    sizes = ["9000", "1500", "100", "4096"]
-    command = [sys.executable, str(script), "--child", *sizes]
+    module, sizes = "kinlearn_experiments.measures.stream_memory", ["9000", "1500", "100", "4096"]
+    command = [sys.executable, "-m", module, "--child", *sizes]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     cell = json.loads(done.stdout.splitlines()[-1])
     assert 0.7 * cell["peak_mb"] < planned(cell) < 1.5 * cell["peak_mb"]

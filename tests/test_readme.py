@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,10 @@ def pages():
     """The README, how to contribute, and every page of the documentation."""
     found = sorted((ROOT / "docs").rglob("*.md"))
     inside = [p for p in found if not set(MADE_AT_BUILD) & set(p.relative_to(ROOT).parts)]
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *inside]
+    return [
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "experiments/README.md")),
+        *inside,
+    ]
 
 
 def name_of(path):
@@ -65,8 +69,8 @@ def commands(text):
     lines += re.findall(r"(?<!`)`((?:kinlearn|make|python)\s[^`\n]*)`", prose)
     for line in lines:
         line = line.strip().removeprefix("$ ").split("  #")[0].strip()
-        if re.match(r"(?:kinlearn|make|python -m kinlearn|python benchmarks/\S+)(?:\s|$)", line):
-            yield line.replace("python -m kinlearn", "kinlearn")
+        if re.match(r"(?:kinlearn|make|python -m kinlearn(?:_experiments\.\S+)?)(?:\s|$)", line):
+            yield line.replace("python -m kinlearn ", "kinlearn ")
 
 
 QUOTED = [
@@ -89,7 +93,7 @@ def wrong_with(command):
         unknown = [w for w in words if "=" not in w and w not in targets()]
         return f"make has no target {unknown[0]}" if unknown else None
     if program == "python":
-        return None if (ROOT / words[0]).is_file() else f"there is no {words[0]}"
+        return None if find_spec(words[1]) is not None else f"there is no {words[1]}"
     main = typer.main.get_command(app)
     if not words or words[0].isupper():  # kinlearn alone, or kinlearn COMMAND
         return None
@@ -117,11 +121,14 @@ def test_commands_exist(path):
         ("kinlearn train a.csv --target b --out c.kin", None),
         ("kinlearn --version", None),
         ("make demo OUT=folder", None),
-        ("python benchmarks/klr.py --quick", None),
+        ("python -m kinlearn_experiments.measures.klr --quick", None),
         ("kinlearn teach a.csv", "kinlearn has no command teach"),
         ("kinlearn train a.csv --goal b", "kinlearn train has no option --goal"),
         ("make coffee", "make has no target coffee"),
-        ("python benchmarks/none.py", "there is no benchmarks/none.py"),
+        (
+            "python -m kinlearn_experiments.measures.none",
+            "there is no kinlearn_experiments.measures.none",
+        ),
     ],
 )
 def test_commands_are_checked(command, why):

@@ -68,10 +68,10 @@ def test_the_reader_finds_messages_however_they_are_made(tmp_path):
         "    if x: raise refusal(x)\n"
         "    raise OwnError(x)\n"
     )
-    reader = Reader(source=tmp_path)
+    reader = Reader(sources=(tmp_path,))
     texts = {message.text for message in reader.messages()}
     assert texts == {"too large: …", "use … instead", "first", "second", "made …"}
-    assert reader.unread == ["module.py:11: OwnError(x)"]
+    assert reader.unread == [f"{tmp_path.name}/module.py:11: OwnError(x)"]
 
 
 def test_a_new_message_without_a_remedy_is_noticed(entries):

@@ -17,9 +17,9 @@ from kinlearn.kernels.evaluation import CACHE_BLOCK_BYTES, row_blocks
 from kinlearn.kernels.measures import Measure, Rows
 from kinlearn.statistics.row_hash import row_hashes
 
-# The nearest alone caught most strangers (benchmarks/familiarity.py); the second is taken so that
-# no odd training row vouches for others alone, which is an argument and was not measured. With a
-# subset of centres five neighbours are clearly worse.
+# The nearest alone caught most strangers (experiments/results/familiarity.json); the second is
+# taken so that no odd training row vouches for others alone, which is an argument and was not
+# measured. With a subset of centres five neighbours are clearly worse.
 NEIGHBOURS = 2
 MAX_REFERENCE_ROWS = 500  # training rows whose support tells what is usual, enough for 1 %
 

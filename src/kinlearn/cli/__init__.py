@@ -7,14 +7,13 @@ from typing import Annotated
 import typer
 
 import kinlearn
-from kinlearn.cli.bench import bench
+from kinlearn.cli.added import add_commands
 from kinlearn.cli.demo import demo
 from kinlearn.cli.example import example
 from kinlearn.cli.info import info
 from kinlearn.cli.plan import plan
 from kinlearn.cli.predict import predict
 from kinlearn.cli.report import report
-from kinlearn.cli.reproduce import reproduce
 from kinlearn.cli.train import train
 
 __all__ = ["app"]
@@ -47,7 +46,6 @@ def _options(
     """Classification with trustworthy probabilities, in closed form, for one task or many."""
 
 
-app.command(epilog="Example: kinlearn bench single --quick --out bench-output")(bench)
 app.command(epilog="Example: kinlearn demo --out demo-output --seed 1")(demo)
 app.command(epilog="Example: kinlearn example clinic.csv --rows 900 --seed 1")(example)
 app.command(
@@ -60,4 +58,4 @@ app.command(epilog="Example: kinlearn info model.kin")(info)
 app.command(
     epilog="Example: kinlearn plan --rows 1e9 --features 20 --centers 2000 --classes 5 --hours 1"
 )(plan)
-app.command(epilog="Example: kinlearn reproduce landmine --quick --out reproduction")(reproduce)
+add_commands(app)

@@ -1,0 +1,145 @@
+"""The measures run, on sizes that say nothing about speed."""
+
+import json
+from pkgutil import iter_modules
+
+import numpy as np
+import pytest
+
+from kinlearn_experiments import measures
+
+SHARED = {"choices_page", "data", "digits", "task_data", "timing"}
+
+
+def test_costs(measure, tmp_path, capsys):
+    out = tmp_path / "lspc.json"
+    measure("lspc").main(
+        ["--quick", "--sizes", "60", "--rows", "300", "--repeats", "2", "--out", str(out)]
+    )
+    stored = json.loads(out.read_text())
+    assert stored["machine"]["cores"] >= 1
+    assert set(stored["cells"]) == {"fits/60", "prediction/60", "large/300"}
+    assert all(row["seconds"] > 0 for cell in stored["cells"].values() for row in cell)
+    assert "in dsyevd" in capsys.readouterr().out
+
+
+def test_bare_scores_are_the_models(measure):
+    lspc = measure("lspc")
+    X, y = lspc.enlarged_digits(80)
+    model = lspc.LSPC().fit(X, y)
+    bare = lspc.bare_scores(X, model, block_bytes=8 * 80 * 7)
+    np.testing.assert_allclose(bare, model.decision_function(X), atol=1e-8)
+
+
+def test_choices_and_their_page(measure, tmp_path):
+    out, page = tmp_path / "selection.json", tmp_path / "choices.md"
+    arguments = ["--quick", "--parts", "combine", "--out", str(out), "--page", str(page)]
+    first = measure("selection").main(arguments)
+    assert set(first.cells) == {"combine/iris/60", "combine/wine/60"}
+    text = page.read_text()
+    assert "| stack" in text
+    assert "Not measured yet." in text
+    # a second run measures nothing again
+    assert measure("selection").main(arguments).cells == first.cells
+    assert page.read_text() == text
+
+
+def test_rivals_summary_is_of_ratios(measure):
+    rivals = measure("rivals")
+    cell = {"seconds": 8.0, "processor_seconds": 8.0, "log_loss": 0.2, "error": 0.1}
+    ours = {"seconds": 1.0, "processor_seconds": 2.0, "log_loss": 0.1, "error": 0.1}
+    cells = {f"{rivals.REFERENCE}/wine/0": cell, f"{rivals.OURS}/wine/0": ours}
+    rows = {row[0]: row[1:] for row in rivals.summary(cells)[1]}
+    assert rows[rivals.OURS] == ["1", "0.500", "1.000", "8.0×", "8.0×", "4.0×"]
+
+
+def test_splits_are_standardised_by_training_rows(measure):
+    data = measure("data").split("wine", 60, seed=3)
+    np.testing.assert_allclose(data.X.mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(data.X.std(axis=0), 1.0)
+    assert set(data.y_test) <= set(data.y)
+
+
+def test_least_squares_beside_the_logistic_loss(measure, tmp_path, capsys):
+    out = tmp_path / "klr.json"
+    arguments = ["--quick", "--out", str(out)]
+    first = measure("klr").main(arguments)
+    shown = capsys.readouterr().out
+    assert {key.split("/")[0] for key in first.cells} == {"fit", "tuned"}
+    assert "newton / LSPC" in shown
+    assert "both 5 folds" in shown
+    assert all(
+        row["newton"]["gradient_norm"] <= 1e-7 for key, row in first.cells.items() if "fit" in key
+    )
+    assert measure("klr").main(arguments).cells == first.cells
+
+
+def test_stream_costs(measure, tmp_path, capsys):
+    out = tmp_path / "stream.json"
+    small = ["--rows", "9000", "--centers", "20", "--sizes", "3000", "--tasks", "5", "10"]
+    figure = tmp_path / "tasks.png"
+    measure("stream").main(
+        [*small, "--task-centers", "60", "--out", str(out), "--figure", str(figure)]
+    )
+    stored = json.loads(out.read_text())
+    assert set(stored["cells"]) == {"speed/9000/20", "rows/3000/20", "tasks/5/60", "tasks/10/60"}
+    assert stored["cells"]["tasks/10/60"]["finite"]
+    assert figure.exists()
+    assert "of bare speed" in capsys.readouterr().out
+
+
+def test_stream_memory(measure, tmp_path, capsys):
+    out = tmp_path / "stream_memory.json"
+    measure("stream_memory").main(["--sizes", "600", "30", "20", "300", "--out", str(out)])
+    stored = json.loads(out.read_text())
+    assert stored["cells"]["600/30/20/300"]["peak_mb"] > 0
+    assert "rows of a batch" in capsys.readouterr().out
+
+
+def test_stream_on_data(measure, tmp_path, capsys, monkeypatch):
+    module = measure("stream_data")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] > 0).astype(int)
+    Y = np.column_stack([y, X[:, 1] > 0]).astype(int)
+    parts = {"letter": (X, y, X, y), "tmc2007": (X, Y, X, Y)}
+    monkeypatch.setattr(module, "get", parts.__getitem__)
+    monkeypatch.setattr(module, "TUNING_CENTERS", 10)
+    out = tmp_path / "stream_data.json"
+    few = ["--centers", "20", "--rival-centers", "20"]
+    module.main(["--sets", "letter", "tmc2007", *few, "--out", str(out)])
+    cells = json.loads(out.read_text())["cells"]
+    assert cells["letter/lspc/20"]["accuracy"] > 0.9
+    assert cells["tmc2007/lspc/20"]["f1_micro"] > 0.9
+    assert {"letter/boosting", "letter/nystroem/20", "tmc2007/logistic"} <= set(cells)
+    assert "log-loss" in capsys.readouterr().out
+
+
+def test_sums_beside_rows_at_hand(measure, tmp_path, capsys):
+    out = tmp_path / "accuracy.json"
+    arguments = ["--rows", "300", "--centers", "40", "--out", str(out)]
+    found = measure("stream_accuracy").main(arguments)
+    assert all(cell[0] < 1e-8 for cell in found.cells.values())
+    assert json.loads(out.read_text())["regs"][0] == 1e-3
+    assert "largest difference" in capsys.readouterr().out
+
+
+def test_hand_over_and_familiarity(measure, tmp_path, capsys):
+    measure("hand_over").main(["--repeats", "1", "--out", str(tmp_path / "out.json")])
+    stored = json.loads((tmp_path / "out.json").read_text())
+    assert len(stored["cells"]) == 4
+    assert all(0 <= cell["coverage"] <= 1 for cell in stored["cells"].values())
+    assert "strangers" in capsys.readouterr().out
+    measure("familiarity").main(["--seeds", "1", "--out", str(tmp_path / "familiarity.json")])
+    stored = json.loads((tmp_path / "familiarity.json").read_text())
+    assert all(0.5 < cell["area"] <= 1 for cell in stored["cells"].values())
+
+
+@pytest.mark.parametrize(
+    "module", sorted({found.name for found in iter_modules(measures.__path__)} - SHARED)
+)
+def test_every_measure_says_what_it_takes(measure, module, capsys):
+    with pytest.raises(SystemExit) as ended:
+        measure(module).main(["--help"])
+    assert ended.value.code == 0
+    assert "usage" in capsys.readouterr().out
