@@ -36,7 +36,7 @@ from kinlearn import (
     MultiTaskLSPCCV,
 )
 from kinlearn.datasets import make_related_tasks
-from kinlearn.kernels import median_width, resolve_kernel
+from kinlearn.kernels import resolve_kernel
 from kinlearn.selection.grids import SHARINGS, default_regs, default_sigmas
 from kinlearn_experiments.machine import machine_facts
 from kinlearn_experiments.measures.timing import paired_ratio, side_by_side
@@ -97,7 +97,7 @@ def fit_row(kind: str, n: int, n_classes: int, repeats: int) -> Row:
 def tuned_row(kind: str, n: int) -> Row:
     """Whole tuned fits on the same grid and folds, and LSPC's own default beside."""
     X, y, task = data(n)
-    median = median_width(X, resolve_kernel("rbf"))
+    median = resolve_kernel("rbf").median_width(X)
     grid: dict[str, Any] = {"sigmas": default_sigmas(median), "regs": default_regs()}
     given = {}
     lspc: Any = LSPCCV

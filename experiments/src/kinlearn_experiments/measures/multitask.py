@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from kinlearn import MultiTaskLSPC, MultiTaskLSPCCV
 from kinlearn.datasets import make_related_tasks
-from kinlearn.kernels import median_width, resolve_kernel
+from kinlearn.kernels import resolve_kernel
 from kinlearn.selection.grids import SHARINGS, default_regs, default_sigmas
 from kinlearn_experiments.machine import machine_facts
 from kinlearn_experiments.measures.timing import paired_ratio, side_by_side
@@ -70,7 +70,7 @@ def fit_rows(n: int, repeats: int) -> list[Row]:
 def search_rows(n: int, repeats: int) -> list[Row]:
     """The whole search over 840 points, beside one decomposition and beside refitting."""
     X, y, task = data(n, 17)
-    median = median_width(X, resolve_kernel("rbf"))
+    median = resolve_kernel("rbf").median_width(X)
     grid: dict[str, Any] = {
         "sigmas": default_sigmas(median),
         "sharings": SHARINGS,
