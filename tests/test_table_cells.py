@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import kinlearn
 from kinlearn.cli import app
-from kinlearn.tables.cells import CellRules, objects
+from kinlearn.tables.cell_rules import CellRules, objects
 from kinlearn.tables.refusals import TableError
 from kinlearn.tables.table_cells import TableCells
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kinlearn.datasets import make_clinic_table
-from kinlearn.tables.cells import CellRules, objects
+from kinlearn.tables.cell_rules import CellRules, objects
 from kinlearn.tables.columns import infer_columns
 from kinlearn.tables.example import write_example
 from kinlearn.tables.files import open_table

@@ -10,7 +10,7 @@ import pcg
 from _quotes.registry import digits, extent, power, quote, quotes
 from _quotes.stored import QuoteError, at, cells
 from _report import table
-from kinlearn.estimators._solver_choice import EXPONENTIAL
+from kinlearn.solvers.solver_choice import EXPONENTIAL
 
 MANY = (5000, 10_000)  # centres at which the direct solver may not have been measured
 

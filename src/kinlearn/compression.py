@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from kinlearn.centers import METHODS, choose_centers
 from kinlearn.estimators._base import KernelClassifier
 from kinlearn.estimators._checks import check_choice
-from kinlearn.estimators._held_out import last_step
 from kinlearn.familiarity import reference_support
 from kinlearn.kernels import KernelMap
-from kinlearn.solvers.projection import project_coefficients
+from kinlearn.pipelines import last_step
+from kinlearn.solvers.fewer_centers import project_coefficients
 from kinlearn.threads import own_threads
 
 # What speaks of single training rows, and would outlive the rows that compression drops.

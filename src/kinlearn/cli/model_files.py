@@ -20,7 +20,7 @@ class TableModel:
 
     def limit_memory(self, megabytes: int) -> None:
         """Bound what one block of kernel values takes, for streams."""
-        from kinlearn.tables.handing import bare_classifier
+        from kinlearn.tables.hand_over import bare_classifier
 
         bare_classifier(self.model).set_params(memory_mb=megabytes)
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from kinlearn.all_or_nothing import aside, take_over, unfitted
 from kinlearn.centers import POOL_FACTOR
 from kinlearn.distributed.detect import is_dask
 from kinlearn.distributed.partitions import Partitions, split_partitions
 from kinlearn.distributed.reduction import reduce_partitions
 from kinlearn.distributed.sampling import sample_rows
-from kinlearn.estimators._aside import aside, take_over, unfitted
 from kinlearn.estimators._checks import AUTO_CENTERS
 from kinlearn.kernels.width import MEDIAN_ROWS
-from kinlearn.statistics import NormalEquations
+from kinlearn.sums import NormalEquations
 from kinlearn.tasks import split_tasks
 
 

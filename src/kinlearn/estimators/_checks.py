@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from kinlearn import centers, posterior
 from kinlearn.kernels import Kernel
-from kinlearn.kernels.limits import refuse_too_large
+from kinlearn.kernels.overflow import refuse_too_large
 
 # All rows are centres up to here, beyond that a subset of the second size.
 AUTO_FULL_ROWS = 3000

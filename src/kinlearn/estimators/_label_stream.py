@@ -17,8 +17,8 @@ from kinlearn.estimators._streaming import StreamsRows, streams, warn_no_rows
 from kinlearn.selection.label_scoring import LabelTargets, ScoreLayout, best_f1_threshold
 from kinlearn.solvers.label_similarity import label_spectrum
 from kinlearn.solvers.label_sums import LabelSums, similarity_of_sums
-from kinlearn.solvers.primal import RidgeInverse, leave_one_out
-from kinlearn.statistics import NormalEquations
+from kinlearn.solvers.ridge_from_sums import RidgeInverse, leave_one_out
+from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
 
 Array = NDArray[np.float64]

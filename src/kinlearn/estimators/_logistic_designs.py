@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kinlearn.estimators._task_design import TaskDesign
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.measures import Rows
-from kinlearn.solvers.copies import remaining
+from kinlearn.solvers.held_out_copies import remaining
 from kinlearn.solvers.logistic_newton import LogisticSolution
 from kinlearn.solvers.logistic_path import FeaturePath, Stopping
 from kinlearn.solvers.logistic_tasks import TaskPath

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.rows import DistinctRows, find_distinct_rows
-from kinlearn.statistics import NormalEquations
-from kinlearn.statistics.held_out_sample import HeldOutSample
+from kinlearn.sums import NormalEquations
+from kinlearn.sums.held_out_sample import HeldOutSample
 from kinlearn.tasks import find_tasks
 from kinlearn.units import are_one_thing, common_unit
 

@@ -12,8 +12,8 @@ from kinlearn.distributed import is_dask
 from kinlearn.distributed.fitting import fit_partitions
 from kinlearn.estimators._sample_rows import SampleRows
 from kinlearn.estimators._streaming import StreamsRows, streams
-from kinlearn.solvers.primal import RidgeInverse, leave_one_out
-from kinlearn.statistics import NormalEquations
+from kinlearn.solvers.ridge_from_sums import RidgeInverse, leave_one_out
+from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
 
 Array = NDArray[np.float64]

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kinlearn.all_or_nothing import unfitted
 from kinlearn.centers import POOL_FACTOR
-from kinlearn.estimators._aside import unfitted
 from kinlearn.estimators._checkpoint import Reached, batch_print, check_settings, settings
 from kinlearn.estimators._checks import AUTO_CENTERS, check_choice
 from kinlearn.kernels.measures import Rows
 from kinlearn.kernels.width import MEDIAN_ROWS
-from kinlearn.statistics.held_out_sample import HeldOutSample
-from kinlearn.statistics.row_hash import row_hashes
-from kinlearn.statistics.storage import read, write
 from kinlearn.streams import Batch, ColumnRoles, StreamError, StreamProgress, open_source
+from kinlearn.sums.held_out_sample import HeldOutSample
+from kinlearn.sums.row_hash import row_hashes
+from kinlearn.sums.storage import read, write
 
 log = logging.getLogger("kinlearn.stream")
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kinlearn.all_or_nothing import aside, take_over, unfitted
 from kinlearn.distributed.fitting import refuse_stream
-from kinlearn.estimators._aside import aside, take_over, unfitted
 from kinlearn.estimators._base import KernelClassifier
 from kinlearn.estimators._checks import (
     AUTO_CENTERS,
@@ -28,10 +28,10 @@ from kinlearn.kernels.measures import Rows
 from kinlearn.labels import refuse_mixed_labels
 from kinlearn.rows import find_distinct_rows
 from kinlearn.selection.link import calibrating_link
-from kinlearn.statistics import NormalEquations
-from kinlearn.statistics.batch import read_weights
 from kinlearn.streams import Batch, ColumnRoles, StreamProgress
 from kinlearn.streams.sources import BATCH_ROWS
+from kinlearn.sums import NormalEquations
+from kinlearn.sums.batch import read_weights
 from kinlearn.threads import on_own_threads
 
 Array = NDArray[np.float64]

@@ -20,7 +20,7 @@ from kinlearn.kernels.measures import Rows
 from kinlearn.selection.folds import Validation
 from kinlearn.solvers.multitask_primal import effective_sharing
 from kinlearn.solvers.task_covariance import unseen_weight
-from kinlearn.statistics.task_sums import TaskSums
+from kinlearn.sums.task_sums import TaskSums
 from kinlearn.threads import run_in_threads
 
 Array = NDArray[np.float64]

@@ -17,9 +17,9 @@ from kinlearn.estimators._task_similarity import resolve_similarity
 from kinlearn.solvers.multitask_primal import SharedSystem, effective_sharing
 from kinlearn.solvers.multitask_primal_general import GeneralSystem, PooledSystem
 from kinlearn.solvers.task_covariance import unseen_weight
-from kinlearn.statistics import NormalEquations
-from kinlearn.statistics.task_sums import TaskSums
 from kinlearn.streams import Batch
+from kinlearn.sums import NormalEquations
+from kinlearn.sums.task_sums import TaskSums
 from kinlearn.tasks import split_tasks
 from kinlearn.threads import on_own_threads
 

@@ -13,18 +13,11 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
-from kinlearn.estimators._copies import find_copies
-from kinlearn.estimators._held_out import (
-    N_FOLDS,
-    before_last,
-    cross_fitted,
-    fit_arguments,
-    last_step,
-    own_held_out,
-    rows_repeat,
-)
+from kinlearn.estimators._cross_fitting import N_FOLDS, cross_fitted, own_held_out, rows_repeat
+from kinlearn.estimators._duplicate_rows import find_copies
 from kinlearn.estimators._training_set import check_groups
 from kinlearn.estimators.task_wrapper import TaskWrapper, inner_has
+from kinlearn.pipelines import before_last, fit_arguments, last_step
 from kinlearn.selection.hand_over import choose_threshold, independent_share
 from kinlearn.tasks import find_tasks, number_tasks, split_tasks
 

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
-from kinlearn.estimators.constant import ConstantClassifier
+from kinlearn.estimators.constant_classifier import ConstantClassifier
 from kinlearn.estimators.task_wrapper import (
     TaskWrapper,
     fit_weighted,

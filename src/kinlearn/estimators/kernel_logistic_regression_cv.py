@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinlearn.estimators._checks import check_choice
-from kinlearn.estimators._copies import warn_of_copies
+from kinlearn.estimators._duplicate_rows import warn_of_copies
 from kinlearn.estimators._logistic import RULES, TunedLogistic
 from kinlearn.estimators._logistic_grid import LogisticGrid
 from kinlearn.estimators._training_set import TrainingSet, check_groups

@@ -13,21 +13,21 @@ from kinlearn.distributed import is_dask
 from kinlearn.distributed.fitting import fit_partitions, refuse_groups
 from kinlearn.estimators._base import MAX_HELD_OUT_ROWS, refuse_given_centers
 from kinlearn.estimators._checks import check_choice, check_positive
-from kinlearn.estimators._copies import warn_of_copies
 from kinlearn.estimators._designs import Design
-from kinlearn.estimators._discriminant import check_count
+from kinlearn.estimators._discriminant_checks import check_count
+from kinlearn.estimators._duplicate_rows import warn_of_copies
 from kinlearn.estimators._pcg_design import (
     CALIBRATION_FOLDS,
     PcgDesign,
     PcgSettings,
 )
 from kinlearn.estimators._single_stream import SingleStream
-from kinlearn.estimators._solver_choice import SOLVERS, SolverChoice, choose_solver
 from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.selection.folds import Validation
-from kinlearn.statistics import NormalEquations
+from kinlearn.solvers.solver_choice import SOLVERS, SolverChoice, choose_solver
+from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads, threaded_blas
 
 

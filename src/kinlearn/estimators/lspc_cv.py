@@ -10,8 +10,8 @@ import numpy as np
 
 from kinlearn.estimators._base import MAX_HELD_OUT_ROWS
 from kinlearn.estimators._checks import check_choice
-from kinlearn.estimators._copies import warn_of_copies
 from kinlearn.estimators._designs import FAST_ROWS, Design, Spectrum
+from kinlearn.estimators._duplicate_rows import warn_of_copies
 from kinlearn.estimators._training_set import TrainingSet, check_groups
 from kinlearn.estimators._tuned import GridTuned
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.estimators._checks import check_choice
-from kinlearn.estimators._copies import warn_of_copies
+from kinlearn.estimators._duplicate_rows import warn_of_copies
 from kinlearn.estimators._logistic import RULES, TunedLogistic
 from kinlearn.estimators._logistic_designs import MultiDesign
 from kinlearn.estimators._logistic_grid import LogisticGrid

@@ -11,7 +11,7 @@ from kinlearn.distributed.fitting import fit_partitions, refuse_groups
 from kinlearn.estimators._add_task import AddsTasks
 from kinlearn.estimators._base import MAX_HELD_OUT_ROWS
 from kinlearn.estimators._checks import check_sharing
-from kinlearn.estimators._copies import warn_of_copies
+from kinlearn.estimators._duplicate_rows import warn_of_copies
 from kinlearn.estimators._task_primal import HeldOutCopies, PrimalTasks, find_primal
 from kinlearn.estimators._task_stream import TaskStream
 from kinlearn.estimators._training_set import TrainingSet, check_groups

@@ -9,7 +9,7 @@ import numpy as np
 
 from kinlearn.estimators._add_task import AddsTasks
 from kinlearn.estimators._checks import check_choice
-from kinlearn.estimators._copies import warn_of_copies
+from kinlearn.estimators._duplicate_rows import warn_of_copies
 from kinlearn.estimators._task_grid import TaskGrid
 from kinlearn.estimators._task_primal import HeldOutCopies, PrimalGrid, find_primal
 from kinlearn.estimators._training_set import check_groups

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from kinlearn.estimators._held_out import before_last, fit_arguments, last_step
 from kinlearn.estimators.task_wrapper import TaskWrapper
+from kinlearn.pipelines import before_last, fit_arguments, last_step
 from kinlearn.tasks import number_tasks, split_tasks
 
 

@@ -2,7 +2,7 @@
 
 Each is converted here, in double precision and by what it learnt. skl2onnx has converters for many,
 too, but not for indicators of missing values, text that is missing, categories that are numbers, or
-rare ones put together. Steps of other kinds are left to it (:mod:`kinlearn.export.foreign`).
+rare ones put together. Steps of other kinds are left to it (:mod:`kinlearn.export.skl2onnx_steps`).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from kinlearn.export.columns import (
     pick,
 )
 from kinlearn.export.encoders import add_encoder, exact, is_missing
-from kinlearn.export.foreign import add_foreign
 from kinlearn.export.graph import DOUBLE, Graph
-from kinlearn.export.numeric import NUMERIC
+from kinlearn.export.numeric_steps import NUMERIC
+from kinlearn.export.skl2onnx_steps import add_foreign
 from kinlearn.tables.spelling import number_in
 from kinlearn.tables.table_cells import TableCells
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn.kernels.limits import LARGEST_FACTOR, LARGEST_SIMILARITY, LARGEST_VALUE
 from kinlearn.kernels.measures import (
     ChiSquaredDistances,
     Cosines,
@@ -19,6 +18,7 @@ from kinlearn.kernels.measures import (
     Measure,
     Rows,
 )
+from kinlearn.kernels.overflow import LARGEST_FACTOR, LARGEST_SIMILARITY, LARGEST_VALUE
 from kinlearn.kernels.squared_distances import SquaredDistances
 
 Profile = Callable[[np.ndarray, float, np.ndarray], np.ndarray]

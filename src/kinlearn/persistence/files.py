@@ -16,13 +16,13 @@ import scipy
 import sklearn
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.persistence.allowed import name_of
-from kinlearn.persistence.archive import Archive, write_archive
-from kinlearn.persistence.atomic import replacing
+from kinlearn.archives.archive import Archive, write_archive
+from kinlearn.archives.atomic_write import replacing
+from kinlearn.archives.errors import KinFileError
+from kinlearn.persistence.allowed_types import name_of
 from kinlearn.persistence.decode import Decoder
 from kinlearn.persistence.describe import describe, feature_table
 from kinlearn.persistence.encode import Encoder
-from kinlearn.persistence.errors import KinFileError
 from kinlearn.persistence.rehearsal import answers, rehearse, with_few_centers
 
 FORMAT = "kinlearn model"

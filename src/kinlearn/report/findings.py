@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.report.evaluation import Evaluation, LabelEvaluation
 from kinlearn.report.importance import Importance
 from kinlearn.report.measures import Measure, calibration_error, measure
 from kinlearn.tables.columns import Column
+from kinlearn.tables.evaluation import Evaluation, LabelEvaluation
 from kinlearn.tables.schema import TableSchema
 
 # Tables of parts show figures without intervals below so many rows: they would say nothing.

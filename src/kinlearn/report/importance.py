@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn import LSPC, MultiLabelLSPC, MultiTaskLSPC
-from kinlearn.tables.handing import bare_classifier
+from kinlearn.tables.hand_over import bare_classifier
 from kinlearn.tables.pipeline import make_model
 from kinlearn.tables.schema import TableSchema
 

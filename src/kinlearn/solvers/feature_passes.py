@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.kernels.evaluation import row_blocks
-from kinlearn.solvers.copies import remaining
+from kinlearn.solvers.held_out_copies import remaining
 from kinlearn.solvers.splits import Splits
 from kinlearn.threads import room, run_in_threads
 

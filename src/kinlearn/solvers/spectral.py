@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinlearn.solvers.copies import without_block, without_one_copy
+from kinlearn.solvers.held_out_copies import without_block, without_one_copy
 from kinlearn.solvers.lapack import eigh, pivoted_cholesky
 from kinlearn.solvers.splits import Block, Splits
 

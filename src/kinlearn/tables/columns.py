@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.tables.cells import CellRules
+from kinlearn.tables.cell_rules import CellRules
 from kinlearn.tables.refusals import TableError, require, unknown_column
 
 NUMERIC, CATEGORICAL, DROPPED = "numeric", "categorical", "dropped"

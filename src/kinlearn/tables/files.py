@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kinlearn.tables.refusals import TableError, require
-from kinlearn.tables.text import (
+from kinlearn.tables.text_format import (
     check_encoding,
     find_ragged_row,
     open_text,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.tables.cells import MISSING, CellRules, objects
+from kinlearn.tables.cell_rules import MISSING, CellRules, objects
 from kinlearn.tables.refusals import TableError, require, unknown_column
 from kinlearn.tables.spelling import EXACT
 
@@ -30,7 +30,7 @@ class TableSchema:
     task, group : str or None
         Column that names the task; column whose rows are held out together.
     missing, decimal
-        As in :class:`kinlearn.tables.cells.CellRules`.
+        As in :class:`kinlearn.tables.cell_rules.CellRules`.
     """
 
     numeric: list[str]

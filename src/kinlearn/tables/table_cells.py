@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from kinlearn.tables.cells import MISSING
+from kinlearn.tables.cell_rules import MISSING
 from kinlearn.tables.refusals import TableError, require
 from kinlearn.tables.schema import StrayCells, TableSchema
-from kinlearn.tables.text import refuse_duplicates
+from kinlearn.tables.text_format import refuse_duplicates
 
 _WHERE = "The table"
 

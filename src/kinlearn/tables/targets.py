@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.tables.cells import CellRules, objects
+from kinlearn.tables.cell_rules import CellRules, objects
 from kinlearn.tables.refusals import TableError, quoted
 
 MAX_CLASSES = 100
