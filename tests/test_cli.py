@@ -14,8 +14,7 @@ from rich.table import Table
 from typer.testing import CliRunner
 
 import kinlearn
-from kinlearn.cli import app
-from kinlearn.cli import demo_parts
+from kinlearn.cli import app, demo_parts
 from kinlearn.cli.demo_parts import PartResult
 from kinlearn.cli.demo_parts.base import Steps
 from kinlearn.cli.demo_parts.single_task import Outcome, tabulate
