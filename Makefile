@@ -41,6 +41,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 test: lint
 	$(THREADS) $(BIN)/python -m pytest -n auto --dist worksteal
@@ -80,5 +81,5 @@ quotes: $(VENV)/.core
 	$(BIN)/python benchmarks/quote.py
 
 clean:
-	rm -rf $(VENV) $(OLDEST) demo-output bench-output .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) demo-output bench-output .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	rm -rf $(SITE) docs/auto_examples docs/api/generated

@@ -11,6 +11,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from typer.testing import CliRunner
 
 import kinlearn
+from kinlearn.cells.schema import TableSchema
 from kinlearn.cli import app
 from kinlearn.metrics import brier_score, expected_calibration_error
 from kinlearn.report.conclusions import conclusions
@@ -22,7 +23,6 @@ from kinlearn.report.svg import ticks
 from kinlearn.tables.evaluation import Evaluation, LabelEvaluation
 from kinlearn.tables.example import write_example
 from kinlearn.tables.pipeline import make_model
-from kinlearn.tables.schema import TableSchema
 
 runner = CliRunner()
 SECTIONS = {

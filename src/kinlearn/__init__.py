@@ -24,8 +24,9 @@ from kinlearn.estimators.trace_ratio_lda import TraceRatioLDA
 from kinlearn.export import to_onnx
 from kinlearn.persistence import KinFileError, load, model_info, save
 from kinlearn.sums import NormalEquations
+from kinlearn.version import VERSION
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "LSPC",

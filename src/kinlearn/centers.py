@@ -11,6 +11,9 @@ from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.measures import Rows, as_double
 from kinlearn.kernels.squared_distances import move_to_middle
 
+# All rows are centres up to here, beyond that a subset of the second size.
+AUTO_FULL_ROWS = 3000
+AUTO_CENTERS = 1500
 METHODS = ("kmeans++", "random", "leverage")
 POOL_FACTOR = 10
 PILOT_ROWS = 500

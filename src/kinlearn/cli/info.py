@@ -14,7 +14,7 @@ def info(model: ModelPath, as_json: Json = False) -> None:
     terminal = Terminal(as_json)
     with refusing():
         import kinlearn
-        from kinlearn.tables.refusals import TableError
+        from kinlearn.cells.refusals import TableError
 
         if not model.exists():
             raise TableError(f"There is no file {model}.")

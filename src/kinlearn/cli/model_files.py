@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kinlearn.tables.refusals import TableError
-from kinlearn.tables.schema import TableSchema
+from kinlearn.cells.refusals import TableError
+from kinlearn.cells.schema import TableSchema
 
 
 @dataclass(frozen=True)

@@ -68,8 +68,8 @@ def report(
 
 
 def _findings(stored: TableModel, file: Any, max_rows: int, stage: Any) -> Any:
+    from kinlearn.cells.refusals import unknown_column
     from kinlearn.report import gathering
-    from kinlearn.tables.refusals import unknown_column
     from kinlearn.tables.sample import fingerprint, read_sample
     from kinlearn.tables.training import Trained, Wishes, held_out_evaluation, read_training_table
 

@@ -9,12 +9,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from kinlearn.all_or_nothing import aside, take_over, unfitted
-from kinlearn.centers import POOL_FACTOR
+from kinlearn.centers import AUTO_CENTERS, POOL_FACTOR
 from kinlearn.distributed.detect import is_dask
 from kinlearn.distributed.partitions import Partitions, split_partitions
 from kinlearn.distributed.reduction import reduce_partitions
 from kinlearn.distributed.sampling import sample_rows
-from kinlearn.estimators._checks import AUTO_CENTERS
 from kinlearn.kernels.width import MEDIAN_ROWS
 from kinlearn.sums import NormalEquations
 from kinlearn.tasks import split_tasks

@@ -15,9 +15,6 @@ from kinlearn import centers, posterior
 from kinlearn.kernels import Kernel
 from kinlearn.kernels.overflow import refuse_too_large
 
-# All rows are centres up to here, beyond that a subset of the second size.
-AUTO_FULL_ROWS = 3000
-AUTO_CENTERS = 1500
 WARN_FULL_ROWS = 10_000
 SPREAD_RATIO = 100.0
 # Rounding errors by which numbers that were equal may come to differ.
@@ -79,8 +76,8 @@ def count_centers(n_centers: Any, n_rows: int, given: Any) -> int | None:
             f"but {n_centers!r} was given."
         )
     if not whole:
-        everything = given is not None or n_centers is None or n_rows <= AUTO_FULL_ROWS
-        return None if everything else AUTO_CENTERS
+        everything = given is not None or n_centers is None or n_rows <= centers.AUTO_FULL_ROWS
+        return None if everything else centers.AUTO_CENTERS
     if given is not None:
         raise ValueError(
             f"Both centers and n_centers={n_centers} were given: leave n_centers out to use "

@@ -15,9 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from kinlearn.all_or_nothing import unfitted
-from kinlearn.centers import POOL_FACTOR
+from kinlearn.centers import AUTO_CENTERS, POOL_FACTOR
 from kinlearn.estimators._checkpoint import Reached, batch_print, check_settings, settings
-from kinlearn.estimators._checks import AUTO_CENTERS, check_choice
+from kinlearn.estimators._checks import check_choice
 from kinlearn.kernels.measures import Rows
 from kinlearn.kernels.width import MEDIAN_ROWS
 from kinlearn.streams import Batch, ColumnRoles, StreamError, StreamProgress, open_source

@@ -12,10 +12,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kinlearn.all_or_nothing import aside, take_over, unfitted
+from kinlearn.centers import AUTO_CENTERS
 from kinlearn.distributed.fitting import refuse_stream
 from kinlearn.estimators._base import KernelClassifier
 from kinlearn.estimators._checks import (
-    AUTO_CENTERS,
     check_for_kernel,
     check_model_choices,
     check_positive,

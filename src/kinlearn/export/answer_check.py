@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kinlearn.cells.table_cells import TableCells
 from kinlearn.export.columns import Source
 from kinlearn.export.encoders import is_missing
 from kinlearn.export.graph import FLOAT, STRING
 from kinlearn.export.preprocessing import steps_before
-from kinlearn.tables.table_cells import TableCells
 
 TOLERANCE = 1e-6
 MOST_ROWS = 1000

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.cells.table_cells import TableCells
 from kinlearn.export.answer_check import check_answers
 from kinlearn.export.columns import Parts, Source, Unread
 from kinlearn.export.graph import DOUBLE, FLOAT, ML_DOMAIN, STRING, Graph, Operation
@@ -15,7 +16,6 @@ from kinlearn.export.models import add_model, outputs_of, task_type
 from kinlearn.export.preprocessing import steps_before
 from kinlearn.export.skl2onnx_steps import ML_OPSET, OPSET
 from kinlearn.pipelines import last_step
-from kinlearn.tables.table_cells import TableCells
 
 IR_VERSION = 8
 INPUT_TYPES = {"double": DOUBLE, "float": FLOAT}

@@ -16,6 +16,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
 
+from kinlearn.cells.spelling import number_in
+from kinlearn.cells.table_cells import TableCells
 from kinlearn.export.columns import (
     MISSING,
     Block,
@@ -31,8 +33,6 @@ from kinlearn.export.encoders import add_encoder, exact, is_missing
 from kinlearn.export.graph import DOUBLE, Graph
 from kinlearn.export.numeric_steps import NUMERIC
 from kinlearn.export.skl2onnx_steps import add_foreign
-from kinlearn.tables.spelling import number_in
-from kinlearn.tables.table_cells import TableCells
 
 
 def add_step(graph: Graph, step: Any, parts: Parts) -> Parts:

@@ -15,7 +15,7 @@ _PARTS = {
     "SeparateModels": "kinlearn.estimators._common_space_models",
     "SeparateReductions": "kinlearn.estimators._separate_reductions",
     "SharedModel": "kinlearn.estimators._common_space_models",
-    "TableCells": "kinlearn.tables.table_cells",
+    "TableCells": "kinlearn.cells.table_cells",
 }
 # Types with a form of their own as a dict of arrays: where the functions to and from it are.
 _CONVERTED = {"kinlearn.NormalEquations": "kinlearn.sums.storage"}

@@ -24,6 +24,7 @@ from kinlearn.persistence.decode import Decoder
 from kinlearn.persistence.describe import describe, feature_table
 from kinlearn.persistence.encode import Encoder
 from kinlearn.persistence.rehearsal import answers, rehearse, with_few_centers
+from kinlearn.version import VERSION
 
 FORMAT = "kinlearn model"
 SCHEMA = 1  # what this version writes, and the newest it reads
@@ -212,10 +213,8 @@ def _check_schema(manifest: dict[str, Any]) -> None:
 
 
 def _versions() -> dict[str, str]:
-    import kinlearn
-
     return {
-        "kinlearn": kinlearn.__version__,
+        "kinlearn": VERSION,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,

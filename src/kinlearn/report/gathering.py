@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from kinlearn.cells.refusals import TableError
+from kinlearn.cells.schema import TableSchema
 from kinlearn.report.findings import (
     Findings,
     HandOverPoint,
@@ -26,9 +28,7 @@ from kinlearn.tables.columns import Column
 from kinlearn.tables.evaluation import Evaluation, LabelEvaluation
 from kinlearn.tables.hand_over import Answers, answer, bare_classifier
 from kinlearn.tables.pipeline import task_names
-from kinlearn.tables.refusals import TableError
 from kinlearn.tables.sample import Sample
-from kinlearn.tables.schema import TableSchema
 from kinlearn.tables.targets import read_label_cells
 from kinlearn.tables.training import Trained
 from kinlearn.threads import own_threads

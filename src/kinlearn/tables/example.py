@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.cells.refusals import require
 from kinlearn.datasets import make_clinic_table
 from kinlearn.tables.output import table_writer
-from kinlearn.tables.refusals import require
 
 _CHUNK = 50_000
 

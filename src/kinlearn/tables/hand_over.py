@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn import HandOver
+from kinlearn.cells.schema import TableSchema
 from kinlearn.selection.hand_over import choose_threshold
-from kinlearn.tables.schema import TableSchema
 
 # How sure the bound on the error is, and what share of usual rows counts as unfamiliar, for labels.
 CONFIDENCE = 0.95

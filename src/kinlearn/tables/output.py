@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from kinlearn.cells.refusals import TableError, require
 from kinlearn.tables.files import PARQUET_SUFFIXES, TEXT_SUFFIXES
-from kinlearn.tables.refusals import TableError, require
 
 
 def check_output(path: Path, *, force: bool, inputs: Sequence[Path] = ()) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kinlearn.cells.refusals import TableError, require
 from kinlearn.tables.files import TableFile
-from kinlearn.tables.refusals import TableError, require
 
 
 @dataclass(frozen=True)

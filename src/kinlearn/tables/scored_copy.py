@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kinlearn.cells.refusals import TableError, quoted, require
+from kinlearn.cells.schema import StrayCells, TableSchema
 from kinlearn.tables.files import TableFile
 from kinlearn.tables.hand_over import Answers, answer
 from kinlearn.tables.output import table_writer
 from kinlearn.tables.pipeline import category_levels
-from kinlearn.tables.refusals import TableError, quoted, require
-from kinlearn.tables.schema import StrayCells, TableSchema
 
 DECIMALS = 6
 ANSWER, HAND_OVER = "answer", "hand over"

@@ -7,7 +7,7 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from kinlearn.tables.refusals import TableError, quoted
+from kinlearn.cells.refusals import TableError, quoted, refuse_duplicates
 
 DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
 _CHUNK = 1 << 20
@@ -79,17 +79,6 @@ def read_header(path: Path, encoding: str, delimiter: str) -> list[str]:
     names = [name or f"column_{i + 1}" for i, name in enumerate(names)]
     refuse_duplicates(names, path)
     return names
-
-
-def refuse_duplicates(names: list[str], path: Path | str) -> None:
-    """Refuse a table in which a name does not say which column is meant."""
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        places = [i + 1 for i, name in enumerate(names) if name == twice[0]]
-        raise TableError(
-            f"{path} has the column name {twice[0]!r} {len(places)} times (columns "
-            f"{', '.join(map(str, places))}): give every column a name of its own."
-        )
 
 
 def _suggest_delimiter(path: Path, encoding: str, delimiter: str) -> None:

@@ -54,3 +54,14 @@ def unknown_column(wanted: str, names: Sequence[str], where: str) -> TableError:
     near = get_close_matches(wanted.casefold(), list(by_fold), n=1, cutoff=0.6)
     hint = f" Did you mean {by_fold[near[0]]!r}?" if near else ""
     return TableError(f"{where} has no column {wanted!r}.{hint} It has {quoted(names)}.")
+
+
+def refuse_duplicates(names: list[str], where: object) -> None:
+    """Refuse a table in which a name does not say which column is meant."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        places = [i + 1 for i, name in enumerate(names) if name == twice[0]]
+        raise TableError(
+            f"{where} has the column name {twice[0]!r} {len(places)} times (columns "
+            f"{', '.join(map(str, places))}): give every column a name of its own."
+        )

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from kinlearn.tables.cell_rules import MISSING
-from kinlearn.tables.refusals import TableError, require
-from kinlearn.tables.schema import StrayCells, TableSchema
-from kinlearn.tables.text_format import refuse_duplicates
+from kinlearn.cells.cell_rules import MISSING
+from kinlearn.cells.refusals import TableError, refuse_duplicates, require
+from kinlearn.cells.schema import StrayCells, TableSchema
 
 _WHERE = "The table"
 

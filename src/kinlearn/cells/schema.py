@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.tables.cell_rules import MISSING, CellRules, objects
-from kinlearn.tables.refusals import TableError, require, unknown_column
-from kinlearn.tables.spelling import EXACT
+from kinlearn.cells.cell_rules import MISSING, CellRules, objects
+from kinlearn.cells.refusals import TableError, require, unknown_column
+from kinlearn.cells.spelling import EXACT
 
 # A numeric column in which more of a batch than this is no number is another column.
 _MOSTLY_TEXT = 0.5
@@ -30,7 +30,7 @@ class TableSchema:
     task, group : str or None
         Column that names the task; column whose rows are held out together.
     missing, decimal
-        As in :class:`kinlearn.tables.cell_rules.CellRules`.
+        As in :class:`kinlearn.cells.cell_rules.CellRules`.
     """
 
     numeric: list[str]
