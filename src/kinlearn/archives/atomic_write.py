@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from uuid import uuid4
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Give a file to write to that takes the place of `path` once it is complete and on disk.
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give the path of a file to write that takes the place of `path` once complete and on disk.
 
     It is a temporary file in the same folder, so that the replacement is one step of the file
     system. After an error it is removed and `path` is as it was; after a power cut or a kill it may
@@ -25,25 +24,24 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "note")
-    ...     with replacing(path) as file:
-    ...         _ = file.write(b"whole")
+    ...     with replacing(path) as partial:
+    ...         _ = partial.write_bytes(b"whole")
     ...     path.read_bytes()
     b'whole'
     """
     target = Path(os.path.realpath(path))  # a link stays a link, and what it points to is replaced
-    handle, temporary = tempfile.mkstemp(
-        prefix=f".{target.name}.", suffix=".tmp", dir=target.parent
-    )
+    # named before it is there, so that whatever stops this finds it
+    partial = target.with_name(f".{target.name}.{uuid4().hex}.tmp")
     try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
+        partial.touch(mode=0o600, exist_ok=False)
+        yield partial
+        with partial.open("rb+") as file:
             os.fsync(file.fileno())
-        os.chmod(temporary, _mode(target))
-        os.replace(temporary, target)
+        partial.chmod(_mode(target))
+        partial.replace(target)
     except BaseException:
         with suppress(OSError):
-            os.unlink(temporary)
+            partial.unlink()
         raise
     _sync_folder(target.parent)
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.cells.refusals import require
 from kinlearn.cells.spelling import NUMBER, number_in, spelt
+from kinlearn.optional import require
 
 # What people write, and what pandas takes for missing unless told otherwise: a DataFrame read by it
 # does not tell these from an empty cell.

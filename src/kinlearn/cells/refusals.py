@@ -4,30 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Any
 
 
 class TableError(ValueError):
     """A table, or a wish about it, that cannot be used: one sentence, with the remedy."""
-
-
-def require(module: str, purpose: str) -> Any:
-    """Import an optional library, or say in a sentence how to get it.
-
-    Examples
-    --------
-    >>> require("json", "An example").dumps([1])
-    '[1]'
-    """
-    from importlib import import_module
-
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            f"{purpose} needs {module.split('.')[0]}, which cannot be imported ({error}): "
-            'run pip install "kinlearn[cli]".'
-        ) from error
 
 
 def quoted(names: Sequence[object], limit: int = 8) -> str:

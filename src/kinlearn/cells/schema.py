@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from kinlearn.cells.cell_rules import MISSING, CellRules, objects
-from kinlearn.cells.refusals import TableError, require, unknown_column
+from kinlearn.cells.refusals import TableError, unknown_column
 from kinlearn.cells.spelling import EXACT
+from kinlearn.optional import require
 
 # A numeric column in which more of a batch than this is no number is another column.
 _MOSTLY_TEXT = 0.5

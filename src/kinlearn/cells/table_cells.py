@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from kinlearn.cells.cell_rules import MISSING
-from kinlearn.cells.refusals import TableError, refuse_duplicates, require
+from kinlearn.cells.refusals import TableError, refuse_duplicates
 from kinlearn.cells.schema import StrayCells, TableSchema
+from kinlearn.optional import require
 
 _WHERE = "The table"
 

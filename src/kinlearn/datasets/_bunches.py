@@ -7,6 +7,8 @@ from typing import Any
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from kinlearn.optional import require
+
 
 def bunch(*, as_frame: bool = False, return_X_y: bool = False, **parts: Any) -> Any:
     """Return the parts as a Bunch, or ``(data, target)``; as pandas objects if asked.
@@ -22,13 +24,7 @@ def bunch(*, as_frame: bool = False, return_X_y: bool = False, **parts: Any) -> 
 
 
 def _to_frames(result: Bunch) -> None:
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError(
-            f"as_frame=True needs pandas, which cannot be imported ({error}): "
-            "run pip install pandas."
-        ) from error
+    pd = require("pandas", "as_frame=True")
     columns = [str(name) for name in result.feature_names]
     if sparse.issparse(result.data):
         result.data = pd.DataFrame.sparse.from_spmatrix(result.data, columns=columns)

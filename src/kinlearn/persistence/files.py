@@ -95,7 +95,7 @@ def save(
         "answers": answers(model),
         "facts": noted,
     }
-    with replacing(path) as file:
+    with replacing(path) as partial, partial.open("wb") as file:
         write_archive(file, manifest, {"root": root, "objects": encoder.objects}, encoder.arrays)
 
 

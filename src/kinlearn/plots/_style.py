@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kinlearn.optional import require
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -25,14 +27,7 @@ GRID = "#E6E6E6"
 
 def require_matplotlib(caller: str) -> Any:
     """``matplotlib.pyplot``, or a sentence that says how to get it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            f"{caller} draws with matplotlib, which cannot be imported ({error}): "
-            'run pip install "kinlearn[plot]".'
-        ) from error
-    return plt
+    return require("matplotlib.pyplot", caller, "plot")
 
 
 def subplots(

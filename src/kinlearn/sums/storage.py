@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +13,7 @@ from numpy.typing import NDArray
 
 from kinlearn.archives.archive import check_stored
 from kinlearn.archives.arrays import NUMBERS, read_npy, sparse_matrix
+from kinlearn.archives.atomic_write import replacing
 from kinlearn.archives.memory_budget import Budget
 from kinlearn.kernels.measures import Rows
 from kinlearn.sums.held_out_sample import HeldOutSample
@@ -218,20 +217,10 @@ def _unknown(name: str, seen: Any) -> str:
 def write(
     sums: NormalEquations, path: str | os.PathLike[str], extra: dict[str, Any] | None = None
 ) -> None:
-    """Write to a temporary file beside `path`, then put it in its place in one step."""
-    path = Path(path)
+    """Write a file that takes the place of `path` in one step."""
     arrays = to_arrays(sums, extra)
-    # named before it is there, so that whatever stops this finds it
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        with open(temporary, "xb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with replacing(path) as partial, partial.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
 def read(

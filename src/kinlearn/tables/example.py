@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.cells.refusals import require
 from kinlearn.datasets import make_clinic_table
+from kinlearn.optional import require
 from kinlearn.tables.output import table_writer
 
 _CHUNK = 50_000

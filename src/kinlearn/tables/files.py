@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kinlearn.cells.refusals import TableError, refuse_duplicates, require
+from kinlearn.cells.refusals import TableError, refuse_duplicates
+from kinlearn.optional import require
 from kinlearn.tables.text_format import (
     check_encoding,
     find_ragged_row,

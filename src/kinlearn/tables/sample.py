@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.cells.refusals import TableError, require
+from kinlearn.cells.refusals import TableError
+from kinlearn.optional import require
 from kinlearn.tables.files import TableFile
 
 

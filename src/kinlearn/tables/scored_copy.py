@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.cells.refusals import TableError, quoted, require
+from kinlearn.cells.refusals import TableError, quoted
 from kinlearn.cells.schema import StrayCells, TableSchema
+from kinlearn.optional import require
 from kinlearn.tables.files import TableFile
 from kinlearn.tables.hand_over import Answers, answer
 from kinlearn.tables.output import table_writer
