@@ -77,21 +77,22 @@ def _add_columns(graph: Graph, step: Any, parts: Parts) -> Parts:
     made: Parts = []
     for name, inner, _ in step.transformers_:
         positions = step._transformer_to_input_indices[name]
-        if len(positions) == 0 or (isinstance(inner, str) and inner == "drop"):
-            continue
-        own = add_step(graph, inner, pick(graph, parts, positions))
-        made += _weighted(graph, own, step.transformer_weights, name)
+        if len(positions):
+            made += _add_branch(graph, step, name, inner, pick(graph, parts, positions))
     return made
 
 
 def _add_union(graph: Graph, step: FeatureUnion, parts: Parts) -> Parts:
     made: Parts = []
     for name, inner in step.transformer_list:
-        if isinstance(inner, str) and inner == "drop":
-            continue
-        own = add_step(graph, inner, parts)
-        made += _weighted(graph, own, step.transformer_weights, name)
+        made += _add_branch(graph, step, name, inner, parts)
     return made
+
+
+def _add_branch(graph: Graph, step: Any, name: str, inner: Any, parts: Parts) -> Parts:
+    if isinstance(inner, str) and inner == "drop":
+        return []
+    return _weighted(graph, add_step(graph, inner, parts), step.transformer_weights, name)
 
 
 def _weighted(graph: Graph, parts: Parts, weights: Any, name: str) -> Parts:

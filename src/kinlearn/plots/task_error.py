@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from kinlearn.plots._style import axes_or_new, percent, require_matplotlib, show_legend
+from kinlearn.plots._style import AxesDisplay, percent, require_matplotlib, show_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ LABELS = {
 }
 
 
-class TaskErrorDisplay:
+class TaskErrorDisplay(AxesDisplay):
     """Test error of every task against a parameter, as Fig. 2 of Zhang and Yeung (2011).
 
     Use :meth:`from_estimator`, which fits one clone per value.
@@ -146,8 +146,7 @@ class TaskErrorDisplay:
         TaskErrorDisplay
             The display itself.
         """
-        self.ax_ = axes_or_new(ax, f"{type(self).__name__}.plot")
-        self.figure_ = self.ax_.figure
+        self._start(ax)
         self.lines_ = []
         for task, error in self.errors.items():
             shown = task if isinstance(task, str) else f"task {task}"
