@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
-from sklearn.utils import Bunch
 
-from kinlearn.datasets._bunches import bunch
-from kinlearn.datasets._files import DataFile
-
-Home = str | os.PathLike[str] | None
+from kinlearn.datasets._bunches import bunch, image_bunch
+from kinlearn.datasets._files import DataFile, Home
 
 _SIZES = {
     "amazon": ("amazon", 958, "df32548b994e18d364c99e1f317e1fae100597259f0423a41b90f4f68187bb1f"),
@@ -188,13 +184,10 @@ def load_fashion_mnist(
     if subset not in FASHION:
         raise ValueError(f"subset must be one of {list(FASHION)}, but it is {subset!r}.")
     images, labels = (file.read(data_home, verify)["values"] for file in FASHION[subset])
-    data, target = images.reshape(len(images), -1), labels.astype(np.int64)
-    if return_X_y:
-        return data, target
-    return Bunch(
-        images=images,
-        data=data,
-        target=target,
+    return image_bunch(
+        images,
+        labels,
+        return_X_y=return_X_y,
         target_names=list(FASHION_CLASSES),
         DESCR="Grey images of 28 × 28 of ten kinds of clothing.",
     )

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from sklearn.metrics import log_loss
@@ -15,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from kinlearn import MTDA, HeterogeneousLSPC, MTDAClassifier, RatioTraceLDA
 from kinlearn.cli.demo_parts.base import PartResult, Steps
+from kinlearn.cli.demo_parts.figures_table import add_rows, figures_table
 from kinlearn.datasets import load_digits_resolutions
 from kinlearn.plots import EmbeddingDisplay, close
 
@@ -77,19 +77,16 @@ def _figures(model: Any, test_X: Tasks, test_y: Tasks) -> tuple[list[float], flo
 def _tabulate(
     rows: list[tuple[str, list[float], float]], tasks: list[str], per_class: int
 ) -> Table:
-    table = Table(
-        title="Tasks of different features: digits at three resolutions",
-        caption=f"{per_class} training images a digit and task; the mean log-loss is over tasks.",
-        box=SIMPLE_HEAD,
-        show_edge=False,
-        collapse_padding=True,
+    columns = [f"accuracy {task}" for task in tasks]
+    table = figures_table(
+        "Tasks of different features: digits at three resolutions",
+        f"{per_class} training images a digit and task; the mean log-loss is over tasks.",
+        ["method"],
+        [*columns, "log-loss"],
     )
-    table.add_column("method")
-    for task in tasks:
-        table.add_column(f"accuracy {task}", justify="right")
-    table.add_column("log-loss", justify="right")
-    best = min(loss for _, _, loss in rows)
-    for name, accuracies, loss in rows:
-        shown = f"[bold]{loss:.3f}[/]" if loss == best else f"{loss:.3f}"
-        table.add_row(name, *(f"{value:.3f}" for value in accuracies), shown)
+    figures = [
+        ([name], {**dict(zip(columns, accuracies, strict=True)), "log-loss": loss})
+        for name, accuracies, loss in rows
+    ]
+    add_rows(table, figures, plain=columns)
     return table

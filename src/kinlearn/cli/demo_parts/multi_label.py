@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from sklearn.linear_model import LogisticRegression
@@ -20,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from kinlearn import LSPCCV, MultiLabelLSPCCV
 from kinlearn.cli.demo_parts.base import PartResult, Steps
+from kinlearn.cli.demo_parts.figures_table import add_rows, figures_table
 from kinlearn.datasets import make_rotated_labels
 from kinlearn.plots import (
     LabelGainDisplay,
@@ -105,27 +105,15 @@ def compare(
 def tabulate(outcomes: list[LabelOutcome], n_rows: int) -> Table:
     """One line per method at the largest number of labels, the best figure in bold."""
     n_labels = outcomes[0].Y_true.shape[1]
-    table = Table(
-        title=f"Many labels: {n_labels} rotated labels, {n_rows} training cases",
-        caption="Error, log-loss and time: lower is better. Fit time: tuned, 1 thread.",
-        box=SIMPLE_HEAD,
-        show_edge=False,
-        collapse_padding=True,
-    )
-    table.add_column("method")
     figures = [outcome.figures() for outcome in outcomes]
-    for column in figures[0]:
-        table.add_column(column, justify="right")
-    best = {
-        column: (max if column in ("micro F1", "macro AUC") else min)(f[column] for f in figures)
-        for column in figures[0]
-    }
-    for outcome, row in zip(outcomes, figures, strict=True):
-        cells = []
-        for column, value in row.items():
-            shown = f"{value:5.2f} s" if column == "fit time" else f"{value:.3f}"
-            cells.append(f"[bold]{shown}[/]" if value == best[column] else shown)
-        table.add_row(outcome.method, *cells)
+    table = figures_table(
+        f"Many labels: {n_labels} rotated labels, {n_rows} training cases",
+        "Error, log-loss and time: lower is better. Fit time: tuned, 1 thread.",
+        ["method"],
+        list(figures[0]),
+    )
+    methods = [[outcome.method] for outcome in outcomes]
+    add_rows(table, list(zip(methods, figures, strict=True)))
     return table
 
 

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from kinlearn import LSPCCV, IndependentTasks, MultiTaskLSPCCV, PooledTasks
 from kinlearn.cli.demo_parts.base import PartResult, Steps
+from kinlearn.cli.demo_parts.figures_table import add_rows, figures_table
 from kinlearn.datasets import make_related_tasks
 from kinlearn.plots import SharingDisplay, TaskSimilarityDisplay, close, subplots
 
@@ -34,29 +33,19 @@ class Sample:
     task: NDArray[np.str_]
 
 
-@dataclass(frozen=True)
-class Figures:
-    """What the table shows of one method."""
-
-    method: str
-    auc: float
-    accuracy: float
-    log_loss: float
-    fit_seconds: float
-
-
 def multi_task(out: Path, console: Console, *, seed: int = 0, quick: bool = False) -> PartResult:
     """Compare sharing with separate and pooled models, and show what is shared."""
     n_tasks, n_labelled = (5, 15) if quick else (9, 30)
     train, test = sample(n_tasks, n_labelled, seed)
-    figures, shared = [], None
+    rows: list[tuple[list[str], dict[str, float]]] = []
+    shared = None
     with threadpool_limits(limits=1), Steps(console, total=len(methods())) as steps:
         for name, make in methods().items():
             steps.stage(f"{name} on {n_tasks} tasks of {n_labelled} labels")
             started = time.perf_counter()
             model = make().fit(train.X, train.y, task=train.task)
             seconds = time.perf_counter() - started
-            figures.append(evaluate(name, model, test, seconds))
+            rows.append(([name], evaluate(model, test) | {"fit time": seconds}))
             shared = shared or model  # the first method is the one whose tasks are drawn
             steps.advance()
     caption = (
@@ -65,7 +54,9 @@ def multi_task(out: Path, console: Console, *, seed: int = 0, quick: bool = Fals
     )
     assert shared is not None
     path = draw(shared, test, out / "multi_task.png")
-    return PartResult(tables=[tabulate(figures, caption)], paths=[path])
+    table = figures_table("Many tasks: few labels in each", caption, ["method"], list(rows[0][1]))
+    add_rows(table, rows)
+    return PartResult(tables=[table], paths=[path])
 
 
 def sample(n_tasks: int, n_labelled: int, seed: int) -> tuple[Sample, Sample]:
@@ -117,7 +108,7 @@ def methods() -> dict[str, Callable[[], Any]]:
     }
 
 
-def evaluate(name: str, model: Any, test: Sample, seconds: float) -> Figures:
+def evaluate(model: Any, test: Sample) -> dict[str, float]:
     """Mean over tasks of AUC, accuracy and log-loss on rows not seen."""
     proba = model.predict_proba(test.X, task=test.task)
     by_task = []
@@ -131,39 +122,8 @@ def evaluate(name: str, model: Any, test: Sample, seconds: float) -> Figures:
                 log_loss(y, p, labels=[0, 1]),
             )
         )
-    auc, accuracy, loss = np.mean(by_task, axis=0)
-    return Figures(name, float(auc), float(accuracy), float(loss), seconds)
-
-
-def tabulate(figures: list[Figures], caption: str) -> Table:
-    """One line per method, the best figure of each column in bold."""
-    table = Table(
-        title="Many tasks: few labels in each",
-        caption=caption,
-        box=SIMPLE_HEAD,
-        show_edge=False,
-        collapse_padding=True,
-    )
-    table.add_column("method")
-    columns = {
-        "AUC": [f"{f.auc:.3f}" for f in figures],
-        "accuracy": [f"{f.accuracy:.3f}" for f in figures],
-        "log-loss": [f"{f.log_loss:.3f}" for f in figures],
-        "fit time": [f"{f.fit_seconds:5.2f} s" for f in figures],
-    }
-    best = {
-        name: (max if name in ("AUC", "accuracy") else min)(cells)
-        for name, cells in columns.items()
-    }
-    for name in columns:
-        table.add_column(name, justify="right")
-    for k, figure in enumerate(figures):
-        cells = [
-            f"[bold]{column[k]}[/]" if column[k] == best[name] else column[k]
-            for name, column in columns.items()
-        ]
-        table.add_row(figure.method, *cells)
-    return table
+    means = np.mean(by_task, axis=0).tolist()
+    return dict(zip(("AUC", "accuracy", "log-loss"), means, strict=True))
 
 
 def draw(model: MultiTaskLSPCCV, test: Sample, path: Path) -> Path:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from sklearn.base import ClassifierMixin
@@ -26,6 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from kinlearn import LSPCCV
 from kinlearn.cli.demo_parts.base import PartResult, Steps
+from kinlearn.cli.demo_parts.figures_table import add_rows, figures_table
 from kinlearn.metrics import brier_score, expected_calibration_error
 from kinlearn.plots import ReliabilityDisplay, RiskCoverageDisplay, close, subplots
 
@@ -123,37 +123,18 @@ def compare(
 
 def tabulate(outcomes: list[Outcome]) -> Table:
     """One line per data set and method, the best figure of each data set in bold."""
-    table = Table(
-        title="One task: tuned classifiers on rows they have not seen",
-        caption="Lower is better, except for accuracy. Fit time: mean per fold, tuned, 1 thread.",
-        box=SIMPLE_HEAD,
-        show_edge=False,
-        collapse_padding=True,
+    table = figures_table(
+        "One task: tuned classifiers on rows they have not seen",
+        "Lower is better, except for accuracy. Fit time: mean per fold, tuned, 1 thread.",
+        ["data", "method"],
+        list(outcomes[0].figures()),
     )
-    table.add_column("data")
-    table.add_column("method")
-    for column in outcomes[0].figures():
-        table.add_column(column, justify="right")
     for data in dict.fromkeys(outcome.data for outcome in outcomes):
         group = [outcome for outcome in outcomes if outcome.data == data]
-        shown = [_formatted(outcome.figures()) for outcome in group]
-        best = {
-            column: (max if column == "accuracy" else min)(row[column] for row in shown)
-            for column in shown[0]
-        }
-        for position, (outcome, row) in enumerate(zip(group, shown, strict=True)):
-            cells = [f"[bold]{c}[/]" if c == best[column] else c for column, c in row.items()]
-            table.add_row("" if position else data, outcome.method, *cells)
+        names = [["" if place else data, outcome.method] for place, outcome in enumerate(group)]
+        add_rows(table, list(zip(names, (each.figures() for each in group), strict=True)))
         table.add_section()
     return table
-
-
-def _formatted(figures: dict[str, float]) -> dict[str, str]:
-    # Right-aligned to one width, so that comparing the strings compares the figures as shown.
-    return {
-        column: f"{value:5.2f} s" if column == "fit time" else f"{value:.3f}"
-        for column, value in figures.items()
-    }
 
 
 def draw(outcomes: list[Outcome], path: Path) -> Path:
