@@ -46,6 +46,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 test: lint
 	$(THREADS) $(BIN)/python -m pytest -n auto --dist worksteal
@@ -88,5 +89,5 @@ quotes: $(VENV)/.experiments
 	$(BIN)/python -m kinlearn_experiments.quotes
 
 clean:
-	rm -rf $(VENV) $(OLDEST) demo-output bench-output reproduction .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) demo-output bench-output reproduction .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	rm -rf $(SITE) docs/auto_examples docs/api/generated

@@ -19,8 +19,8 @@ from kinlearn import (
     MultiTaskLSPCCV,
     PooledTasks,
 )
-from kinlearn.cli.parts.multi_task import draw as draw_tasks
-from kinlearn.cli.parts.multi_task import sample
+from kinlearn.cli.demo_parts.multi_task import draw as draw_tasks
+from kinlearn.cli.demo_parts.multi_task import sample
 from kinlearn.datasets import (
     gaussian_mixture_toy_posterior,
     make_gaussian_mixture_toy,

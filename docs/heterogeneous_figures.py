@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from kinlearn import MTDA, MTDAClassifier
-from kinlearn.cli.parts.heterogeneous import split_digits
+from kinlearn.cli.demo_parts.heterogeneous import split_digits
 from kinlearn.datasets import make_heterogeneous_tasks
 from kinlearn.plots import (
     EmbeddingDisplay,

@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 
-from kinlearn.persistence.archive import COMMENT, MANIFEST, TREE
+from kinlearn.archives.archive import COMMENT, MANIFEST, TREE
 
 JUNK = [
     None,

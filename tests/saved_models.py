@@ -35,8 +35,8 @@ from kinlearn import (
     RatioTraceLDA,
     TraceRatioLDA,
 )
+from kinlearn.archives.archive import COMMENT, MANIFEST, TREE
 from kinlearn.datasets import make_heterogeneous_tasks
-from kinlearn.persistence.archive import COMMENT, MANIFEST, TREE
 from kinlearn.persistence.encode import Encoder
 
 N = 36

@@ -16,12 +16,11 @@ from rich.table import Table
 from typer.testing import CliRunner
 
 import kinlearn
-from kinlearn.cli import app
-from kinlearn.cli import parts as demo_parts
+from kinlearn.cli import app, demo_parts
 from kinlearn.cli.added import GROUP, add_commands
-from kinlearn.cli.parts import PartResult
-from kinlearn.cli.parts.base import Steps
-from kinlearn.cli.parts.single_task import Outcome, tabulate
+from kinlearn.cli.demo_parts import PartResult
+from kinlearn.cli.demo_parts.base import Steps
+from kinlearn.cli.demo_parts.single_task import Outcome, tabulate
 
 runner = CliRunner()
 METHODS = ["LSPC", "Calibrated SVC", "Logistic regression"]

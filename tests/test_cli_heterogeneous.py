@@ -4,8 +4,8 @@ import numpy as np
 from matplotlib.image import imread
 from rich.console import Console
 
-from kinlearn.cli.parts import PARTS
-from kinlearn.cli.parts.heterogeneous import heterogeneous, split_digits
+from kinlearn.cli.demo_parts import PARTS
+from kinlearn.cli.demo_parts.heterogeneous import heterogeneous, split_digits
 
 
 def test_the_part_gives_a_table_and_a_picture(tmp_path):

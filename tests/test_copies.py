@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from kinlearn.estimators._designs import PartedSpectrum
 from sklearn.model_selection import KFold
 
 from kinlearn import (
@@ -12,7 +13,6 @@ from kinlearn import (
     MultiTaskLSPC,
     MultiTaskLSPCCV,
 )
-from kinlearn.estimators._designs import PartedSpectrum
 from kinlearn.kernels import resolve_kernel
 from kinlearn.solvers.few_weights import FewWeightsSpectrum
 from kinlearn.solvers.fixed_centers import FixedCenterSpectrum

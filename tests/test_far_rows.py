@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from kinlearn.centers import choose_centers
 
 from kinlearn import LSPC, LSPCCV, MultiTaskLSPC, to_onnx
-from kinlearn.centers import choose_centers
 from kinlearn.kernels import KernelMap, resolve_kernel
 
 KINDS = ["one cell", "two cells", "offset", "cluster", "sentinels"]

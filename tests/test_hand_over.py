@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kinlearn
 from kinlearn import LSPC, LSPCCV, HandOver, MultiTaskLSPC, MultiTaskLSPCCV
-from kinlearn.estimators._held_out import own_held_out
+from kinlearn.estimators._cross_fitting import own_held_out
 from kinlearn.selection.hand_over import choose_threshold, upper_bound
 
 LEFT = "ignore:No threshold"

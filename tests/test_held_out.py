@@ -7,7 +7,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, Ti
 from kinlearn import LSPC, LSPCCV
 from kinlearn.solvers.few_weights import FewWeightsSpectrum
 from kinlearn.solvers.spectral import SymmetricSpectrum
-from kinlearn.solvers.splits import Splits
+from kinlearn.training.splits import Splits
 from naive import held_out_by_refitting, naive_kernel, naive_ridge, one_hot
 
 SIGMAS, REGS = [0.8, 1.9], [1e-6, 1e-3, 0.3]

@@ -102,7 +102,7 @@ def test_median_width_of_a_bounded_sample_is_close_and_repeats(rng):
 
 @pytest.mark.parametrize("name", ["linear", "cosine", "precomputed"])
 def test_kernels_without_a_width_have_width_one(name, rng):
-    assert median_width(rng.normal(size=(5, 5)), resolve_kernel(name)) == 1.0
+    assert resolve_kernel(name).median_width(rng.normal(size=(5, 5))) == 1.0
 
 
 def test_row_blocks_cover_all_rows_within_the_bound():

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from kinlearn.estimators._label_design import LabelDesign
+from kinlearn.estimators._label_table import read_labels
+from kinlearn.estimators._label_training_set import make_label_training_set
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from kinlearn import MultiLabelLSPC, MultiLabelLSPCCV
-from kinlearn.estimators._label_design import LabelDesign
-from kinlearn.estimators._label_table import read_labels
-from kinlearn.estimators._label_training_set import make_label_training_set
 from kinlearn.kernels import KernelMap, resolve_kernel
 from naive import naive_label_scores
 

@@ -15,8 +15,8 @@ from kinlearn.solvers.masked_labels import solve_masked, unrotate
 from kinlearn.solvers.multilabel_cg import conjugate_gradients, solve_cg
 from kinlearn.solvers.multilabel_direct import solve_direct
 from kinlearn.solvers.multilabel_held_out import LeaveOneOut
-from kinlearn.solvers.splits import Block
 from kinlearn.solvers.sylvester import feature_spectrum, solve_sylvester
+from kinlearn.training.splits import Block
 
 
 def problem(n=30, n_labels=4, seed=0, n_centers=None):

@@ -17,7 +17,6 @@ from kinlearn.solvers.multitask_dual import (
 )
 from kinlearn.solvers.multitask_held_out import held_out, leave_one_out_single
 from kinlearn.solvers.spectral import SymmetricSpectrum
-from kinlearn.solvers.splits import Splits
 from kinlearn.solvers.task_covariance import (
     components,
     laplacian,
@@ -25,6 +24,7 @@ from kinlearn.solvers.task_covariance import (
     task_covariances,
     unseen_weight,
 )
+from kinlearn.training.splits import Splits
 
 
 def primal_solution(

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinlearn import NormalEquations
-from kinlearn.statistics.packed import add_gram, packed_zeros, symmetric
-from kinlearn.statistics.removal import NeverAddedError
-from kinlearn.statistics.row_hash import entry_hashes, row_hashes
-from kinlearn.statistics.storage import from_arrays, to_arrays
-from kinlearn.statistics.targets import read_targets
+from kinlearn.sums.batch_targets import read_targets
+from kinlearn.sums.packed_matrix import add_gram, packed_zeros, symmetric
+from kinlearn.sums.row_hash import entry_hashes, row_hashes
+from kinlearn.sums.storage import from_arrays, to_arrays
+from kinlearn.sums.subtraction import NeverAddedError
 
 
 def naive_features(X, centers, sigma):
@@ -55,7 +55,7 @@ def assert_same(one, other, atol=1e-10):
 @pytest.mark.parametrize("n_rows", [7, 801])  # added as they are, or as a product
 @pytest.mark.parametrize("size", [1, 2, 5, 8])
 def test_packed_storage_is_the_gram_matrix_stored_once(size, n_rows, n_parts, rng, monkeypatch):
-    monkeypatch.setattr("kinlearn.solvers.gram.MOST_PARTS", n_parts)
+    monkeypatch.setattr("kinlearn.sums.gram.MOST_PARTS", n_parts)
     rows = rng.normal(size=(n_rows, size))
     packed = add_gram(packed_zeros(size), rows)
     assert packed.size == size * (size + 1) // 2
@@ -288,7 +288,7 @@ def test_interrupted_sums_are_those_before(rng, monkeypatch):
     def interrupts(self, *args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kinlearn.statistics.task_sums.TaskSums.add", interrupts)
+    monkeypatch.setattr("kinlearn.sums.task_sums.TaskSums.add", interrupts)
     with pytest.raises(KeyboardInterrupt):
         sums.update(X, y)
     assert_same(sums, before, atol=0)

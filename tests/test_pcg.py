@@ -11,13 +11,14 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
 from kinlearn import LSPC
-from kinlearn.estimators import _pcg_design, _solver_choice
-from kinlearn.estimators._solver_choice import choose_solver
+from kinlearn.estimators import _pcg_design
 from kinlearn.kernels import KernelMap, resolve_kernel
+from kinlearn.solvers import solver_choice
 from kinlearn.solvers.center_preconditioner import CholeskyPreconditioner, NystromPreconditioner
 from kinlearn.solvers.feature_passes import FeaturePasses, FoldedTargets
 from kinlearn.solvers.pcg import ridge_pcg
-from kinlearn.solvers.splits import Block, Splits
+from kinlearn.solvers.solver_choice import choose_solver
+from kinlearn.training.splits import Block, Splits
 
 
 @pytest.fixture
@@ -201,7 +202,7 @@ def test_automatic_choice(data, monkeypatch):
     assert "fewer than 5000" in small.solver_reason_
     assert small.n_iter_ == 1
     assert "All rows are centers" in LSPC().fit(X[:100], y[:100]).solver_reason_
-    monkeypatch.setattr(_solver_choice, "PCG_CENTERS", 100)
+    monkeypatch.setattr(solver_choice, "PCG_CENTERS", 100)
     chosen = LSPC(n_centers=250, posterior="rounded", random_state=0).fit(X, y)
     assert chosen.solver_ == "pcg"
     assert "operations by conjugate gradients" in chosen.solver_reason_

@@ -17,8 +17,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import kinlearn
 from kinlearn import LSPC, LSPCCV, HandOver, IndependentTasks, KinFileError, MultiTaskLSPC
-from kinlearn.persistence.allowed import find_type
-from kinlearn.persistence.archive import MANIFEST, TREE, Archive
+from kinlearn.archives.archive import MANIFEST, TREE, Archive
+from kinlearn.persistence.allowed_types import find_type
 from saved_models import (
     CLASSES,
     FRAME,

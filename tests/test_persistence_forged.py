@@ -43,7 +43,7 @@ from kinlearn import (
     MultiTaskLSPC,
     NormalEquations,
 )
-from kinlearn.persistence.archive import MANIFEST, TREE
+from kinlearn.archives.archive import MANIFEST, TREE
 from saved_models import CLASSES, TASK, X, Y, edited, fitted_models
 
 N_MUTATIONS, N_SEEDS = 2000, 4

@@ -348,5 +348,5 @@ def test_without_matplotlib_everything_imports_and_drawing_says_what_to_install(
     assert done.returncode == 0, done.stderr
     sentences = done.stdout.splitlines()
     assert len(sentences) == 4
-    assert sentences[0].startswith("ReliabilityDisplay.from_predictions draws with matplotlib")
+    assert sentences[0].startswith("ReliabilityDisplay.from_predictions needs matplotlib")
     assert all(line.endswith('run pip install "kinlearn[plot]".') for line in sentences)

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from kinlearn.posterior import fit_beta, posterior, rounded, smooth
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from kinlearn import LSPC, LSPCCV
 from kinlearn.datasets import gaussian_mixture_toy_posterior, make_gaussian_mixture_toy
-from kinlearn.posterior import fit_beta, posterior, rounded, smooth
 from naive import naive_coefficients, naive_kernel, one_hot
 
 

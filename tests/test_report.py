@@ -11,18 +11,18 @@ from sklearn.metrics import log_loss, roc_auc_score
 from typer.testing import CliRunner
 
 import kinlearn
+from kinlearn.cells.schema import TableSchema
 from kinlearn.cli import app
 from kinlearn.metrics import brier_score, expected_calibration_error
 from kinlearn.report.conclusions import conclusions
-from kinlearn.report.evaluation import Evaluation, LabelEvaluation
 from kinlearn.report.findings import chance_calibration_error, suspicious_counts
 from kinlearn.report.importance import importance_of
 from kinlearn.report.measures import measure, weighted_auc
 from kinlearn.report.pictures import exact_interval, reliability_picture, risk_picture
 from kinlearn.report.svg import ticks
+from kinlearn.tables.evaluation import Evaluation, LabelEvaluation
 from kinlearn.tables.example import write_example
 from kinlearn.tables.pipeline import make_model
-from kinlearn.tables.schema import TableSchema
 
 runner = CliRunner()
 SECTIONS = {

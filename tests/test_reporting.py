@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from kinlearn.posterior import calibrated, fit_beta
 
 from kinlearn import LSPC, LSPCCV
-from kinlearn.posterior import calibrated, fit_beta
 from naive import one_hot
 
 GRID = {"sigmas": [0.7, 1.5, 4.0], "regs": [1e-4, 1e-2, 0.1, 1.0]}

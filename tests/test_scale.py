@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from kinlearn import LSPC, LSPCCV
+from kinlearn import LSPC, LSPCCV, centers
 from kinlearn.estimators import _checks
 
 
@@ -24,8 +24,8 @@ def peak_megabytes(work):
 @pytest.fixture
 def small_auto(monkeypatch):
     """The automatic choice of centres at sizes a test can afford."""
-    monkeypatch.setattr(_checks, "AUTO_FULL_ROWS", 300)
-    monkeypatch.setattr(_checks, "AUTO_CENTERS", 50)
+    monkeypatch.setattr(centers, "AUTO_FULL_ROWS", 300)
+    monkeypatch.setattr(centers, "AUTO_CENTERS", 50)
 
 
 def test_automatic_centers(small_auto, rng):

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
+from kinlearn.posterior import calibrated, fit_beta, log_loss_rows, smooth
+from kinlearn.selection.class_calibration import fit_class_calibration
+from kinlearn.selection.refine import refined_weights
 from scipy.optimize import minimize, nnls
 from scipy.special import log_softmax
 from sklearn.metrics import accuracy_score, f1_score, log_loss, roc_auc_score
 
 from kinlearn import LSPCCV
-from kinlearn.posterior import calibrated, fit_beta, log_loss_rows, smooth
-from kinlearn.selection.class_calibration import fit_class_calibration
 from kinlearn.selection.combine import stack_weights, within_se_weights
-from kinlearn.selection.refine import refined_weights
 from kinlearn.selection.scoring import weighted_auc, why_undefined
 from naive import one_hot
 

@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 from interrupts import interrupted
 from kinlearn import LSPC, MultiLabelLSPC, MultiTaskLSPC, NormalEquations
-from kinlearn.statistics.removal import NeverAddedError
+from kinlearn.sums.subtraction import NeverAddedError
 
 N = 60
 
@@ -81,7 +81,7 @@ def weight(value, some):
 
 def state(model):
     """Every fitted attribute, sums as what is stored of them."""
-    from kinlearn.statistics.storage import to_arrays
+    from kinlearn.sums.storage import to_arrays
 
     found = {k: v for k, v in vars(model).items() if k.endswith("_")}
     if "statistics_" in found:
@@ -338,7 +338,7 @@ def _differs(found, before):
 )
 @pytest.mark.parametrize("with_tasks", [False, True])
 def test_interrupted_sums_hold_whole_updates(with_tasks, tmp_path):
-    from kinlearn.statistics.storage import to_arrays
+    from kinlearn.sums.storage import to_arrays
 
     X, y, task, _ = rows()
     ids = task if with_tasks else None

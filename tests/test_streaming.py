@@ -11,7 +11,7 @@ from sklearn.metrics import log_loss
 from kinlearn import LSPC, MultiLabelLSPC, MultiTaskLSPC, NormalEquations
 from kinlearn.datasets import make_rotated_labels
 from kinlearn.solvers.label_sums import correlation_of_sums
-from kinlearn.statistics.removal import NeverAddedError
+from kinlearn.sums.subtraction import NeverAddedError
 
 
 def make(seed, n=90, n_tasks=4):

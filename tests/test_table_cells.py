@@ -13,10 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 import kinlearn
+from kinlearn.cells.cell_rules import CellRules, objects
+from kinlearn.cells.refusals import TableError
+from kinlearn.cells.table_cells import TableCells
 from kinlearn.cli import app
-from kinlearn.tables.cells import CellRules, objects
-from kinlearn.tables.refusals import TableError
-from kinlearn.tables.table_cells import TableCells
 
 runner = CliRunner()
 N = 160

@@ -455,8 +455,8 @@ def test_every_task_can_have_a_threshold_of_its_own(folder, tmp_path):
 
 
 def test_large_tables_use_centres_and_some_held_out_rows(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("kinlearn.estimators._checks.AUTO_FULL_ROWS", 150)
-    monkeypatch.setattr("kinlearn.estimators._checks.AUTO_CENTERS", 60)
+    monkeypatch.setattr("kinlearn.centers.AUTO_FULL_ROWS", 150)
+    monkeypatch.setattr("kinlearn.centers.AUTO_CENTERS", 60)
     monkeypatch.setattr("kinlearn.estimators.lspc_cv.MAX_HELD_OUT_ROWS", 100)
     out, page = tmp_path / "m.kin", tmp_path / "r.html"
     said = accepted(

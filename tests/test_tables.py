@@ -7,15 +7,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kinlearn.archives.atomic_write import replacing
+from kinlearn.cells.cell_rules import CellRules, objects
+from kinlearn.cells.refusals import TableError
+from kinlearn.cells.schema import StrayCells, TableSchema
 from kinlearn.datasets import make_clinic_table
-from kinlearn.tables.cells import CellRules, objects
 from kinlearn.tables.columns import infer_columns
 from kinlearn.tables.example import write_example
 from kinlearn.tables.files import open_table
-from kinlearn.tables.output import check_output, replacing, table_writer
-from kinlearn.tables.refusals import TableError
+from kinlearn.tables.output import check_output, table_writer
 from kinlearn.tables.sample import read_sample
-from kinlearn.tables.schema import StrayCells, TableSchema
 from kinlearn.tables.targets import read_classes, read_labels
 
 

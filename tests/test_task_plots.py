@@ -11,7 +11,7 @@ from rich.console import Console
 from sklearn.linear_model import LogisticRegression
 
 from kinlearn import IndependentTasks, MultiTaskLSPC, MultiTaskLSPCCV
-from kinlearn.cli.parts.multi_task import Figures, multi_task, tabulate
+from kinlearn.cli.demo_parts.multi_task import Figures, multi_task, tabulate
 from kinlearn.datasets import make_related_tasks
 from kinlearn.plots import PALETTE, SharingDisplay, TaskSimilarityDisplay
 from kinlearn.plots.task_similarity import clustered_order, score_correlation

@@ -23,9 +23,10 @@ from kinlearn.estimators.ratio_trace_lda import RatioTraceLDA
 from kinlearn.estimators.trace_ratio_lda import TraceRatioLDA
 from kinlearn.export import to_onnx
 from kinlearn.persistence import KinFileError, load, model_info, save
-from kinlearn.statistics import NormalEquations
+from kinlearn.sums import NormalEquations
+from kinlearn.version import VERSION
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "LSPC",

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.estimators._checks import check_choice
 from kinlearn.estimators._classifier import KernelClassifier
-from kinlearn.estimators._held_out import last_step
 from kinlearn.familiarity import reference_support
 from kinlearn.kernels import KernelMap
-from kinlearn.solvers.projection import project_coefficients
+from kinlearn.pipelines import last_step
+from kinlearn.solvers.fewer_centers import project_coefficients
 from kinlearn.threads import own_threads
 from kinlearn.training.centers import METHODS, choose_centers
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from kinlearn.kernels import Kernel
 from kinlearn.kernels.evaluation import CACHE_BLOCK_BYTES, row_blocks
 from kinlearn.kernels.measures import Measure, Rows
-from kinlearn.statistics.row_hash import row_hashes
+from kinlearn.sums.row_hash import row_hashes
 
 # The nearest alone caught most strangers (experiments/results/familiarity.json); the second is
 # taken so that no odd training row vouches for others alone, which is an argument and was not

@@ -26,7 +26,7 @@ def demo(
     The data are made up or ship with scikit-learn, so nothing is downloaded.
     """
     # Imported here so that --help and --version do not wait for what only the demo needs.
-    from kinlearn.cli.parts import PARTS
+    from kinlearn.cli.demo_parts import PARTS
     from kinlearn.plots._style import require_matplotlib
 
     console = Console()

@@ -9,7 +9,7 @@ import typer
 
 from kinlearn.cli.options import Force, Json, Seed
 from kinlearn.cli.refusal import refusing
-from kinlearn.cli.voice import Voice
+from kinlearn.cli.terminal import Terminal
 
 
 def example(
@@ -29,16 +29,16 @@ def example(
     from kinlearn.tables.example import write_example
     from kinlearn.tables.output import check_output, check_table_suffix
 
-    voice = Voice(as_json)
+    terminal = Terminal(as_json)
     with refusing():
         check_table_suffix(out)
         check_output(out, force=force)
-        with voice.working(f"Drawing {rows} rows"):
+        with terminal.working(f"Drawing {rows} rows"):
             names = write_example(out, rows, seed)
-        voice.path("Table", out)
-        voice.say(f"Columns: {', '.join(names)}")
-        voice.say(
+        terminal.path("Table", out)
+        terminal.say(f"Columns: {', '.join(names)}")
+        terminal.say(
             f"Next: kinlearn train {out} --target readmitted --task site --group patient "
             "--out model.kin --report report.html"
         )
-        voice.result({"table": str(out), "rows": rows, "columns": names})
+        terminal.result({"table": str(out), "rows": rows, "columns": names})

@@ -6,26 +6,26 @@ from typing import Any
 
 from kinlearn.cli.options import Json, ModelPath
 from kinlearn.cli.refusal import refusing
-from kinlearn.cli.voice import Voice
+from kinlearn.cli.terminal import Terminal
 
 
 def info(model: ModelPath, as_json: Json = False) -> None:
     """Show what a model predicts, from which columns, how well, and what the file holds."""
-    voice = Voice(as_json)
+    terminal = Terminal(as_json)
     with refusing():
         import kinlearn
-        from kinlearn.tables.refusals import TableError
+        from kinlearn.cells.refusals import TableError
 
         if not model.exists():
             raise TableError(f"There is no file {model}.")
         found = kinlearn.model_info(model)
         if as_json:
-            voice.result(found)
+            terminal.result(found)
             return
-        _show(voice, found, model.stat().st_size)
+        _show(terminal, found, model.stat().st_size)
 
 
-def _show(voice: Voice, found: dict[str, Any], n_bytes: int) -> None:
+def _show(terminal: Terminal, found: dict[str, Any], n_bytes: int) -> None:
     about, facts = found["model"], found["facts"]
     rows = [
         ["model", str(about["estimator"])],
@@ -36,20 +36,20 @@ def _show(voice: Voice, found: dict[str, Any], n_bytes: int) -> None:
         rows += _table_rows(facts)
     if about.get("classes") and not facts.get("table", {}).get("labels"):
         rows.append(["classes", ", ".join(map(str, about["classes"][:20]))])
-    voice.table(["", ""], rows)
+    terminal.table(["", ""], rows)
     if found["features"]:
-        voice.heading("Columns it needs")
-        voice.table(
+        terminal.heading("Columns it needs")
+        terminal.table(
             ["column", "type"], [[str(f["name"]), str(f["type"])] for f in found["features"]]
         )
     if "summary" in facts:
-        voice.heading("What its training found")
+        terminal.heading("What its training found")
         for sentence in facts["summary"]["conclusions"]:
-            voice.say(f"• {sentence}")
+            terminal.say(f"• {sentence}")
     held = found["training_rows_held"]
     if held:
-        voice.say()
-        voice.say(
+        terminal.say()
+        terminal.say(
             f"The file holds {held} training rows, scaled and encoded: treat it as confidentially "
             "as the table."
         )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kinlearn.tables.refusals import TableError
-from kinlearn.tables.schema import TableSchema
+from kinlearn.cells.refusals import TableError
+from kinlearn.cells.schema import TableSchema
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class TableModel:
 
     def limit_memory(self, megabytes: int) -> None:
         """Bound what one block of kernel values takes, for streams."""
-        from kinlearn.tables.handing import bare_classifier
+        from kinlearn.tables.hand_over import bare_classifier
 
         bare_classifier(self.model).set_params(memory_mb=megabytes)
 

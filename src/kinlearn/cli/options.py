@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kinlearn.tables.cells import MISSING
+from kinlearn.cells.cell_rules import MISSING
 
 Delimiter = Annotated[
     str | None,

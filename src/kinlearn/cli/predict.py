@@ -13,10 +13,10 @@ import typer
 from kinlearn.cli.model_files import load_table_model
 from kinlearn.cli.options import Delimiter, Encoding, Force, Json, ModelPath, TablePath
 from kinlearn.cli.refusal import refusing
-from kinlearn.cli.voice import Stage, Voice
+from kinlearn.cli.terminal import Stage, Terminal
 
 if TYPE_CHECKING:
-    from kinlearn.tables.scoring import Scored
+    from kinlearn.tables.scored_copy import Scored
 
 _STEP = 250_000
 
@@ -40,7 +40,7 @@ def predict(
     says answer, or hand over where the model is unsure or the row unlike those it was trained on.
     """
     with refusing():
-        run(Files(model, data, out, prefix, delimiter, encoding), Voice(as_json), force=force)
+        run(Files(model, data, out, prefix, delimiter, encoding), Terminal(as_json), force=force)
 
 
 @dataclass(frozen=True)
@@ -55,18 +55,18 @@ class Files:
     encoding: str = "utf-8"
 
 
-def run(files: Files, voice: Voice, *, force: bool) -> None:
+def run(files: Files, terminal: Terminal, *, force: bool) -> None:
     """Check, load, answer, tell."""
     from kinlearn.tables.files import open_table
     from kinlearn.tables.output import check_output, check_table_suffix
-    from kinlearn.tables.scoring import SCORING_MEMORY_MB, score_file
+    from kinlearn.tables.scored_copy import SCORING_MEMORY_MB, score_file
 
     started = time.perf_counter()
     check_table_suffix(files.out)
     check_output(files.out, force=force, inputs=[files.model, files.data])
     stored = load_table_model(files.model)
     stored.limit_memory(SCORING_MEMORY_MB)
-    with voice.working(f"Reading {files.data}") as stage:
+    with terminal.working(f"Reading {files.data}") as stage:
         file = open_table(files.data, delimiter=files.delimiter, encoding=files.encoding)
         scored = score_file(
             stored.model,
@@ -77,9 +77,9 @@ def run(files: Files, voice: Voice, *, force: bool) -> None:
             prefix=files.prefix,
             progress=_seldom(stage),
         )
-    _tell(voice, scored, labels=bool(stored.schema.labels))
-    voice.path("Scored table", files.out)
-    voice.result(
+    _tell(terminal, scored, labels=bool(stored.schema.labels))
+    terminal.path("Scored table", files.out)
+    terminal.result(
         {
             "scored": str(files.out),
             "rows": scored.n_rows,
@@ -92,17 +92,17 @@ def run(files: Files, voice: Voice, *, force: bool) -> None:
     )
 
 
-def _tell(voice: Voice, scored: Scored, *, labels: bool) -> None:
+def _tell(terminal: Terminal, scored: Scored, *, labels: bool) -> None:
     total = scored.n_answered + scored.n_handed_over
     unit = "labels" if labels else "rows"
-    voice.say(
+    terminal.say(
         f"{scored.n_rows} rows: {scored.n_answered} {unit} answered, {scored.n_handed_over} "
         f"handed over to a person ({scored.n_handed_over / total:.0%})."
     )
     counts = ", ".join(f"{name} {n}" for name, n in scored.classes.most_common(12))
-    voice.say(f"{'Yes, by label' if labels else 'Predicted'}: {counts}.")
+    terminal.say(f"{'Yes, by label' if labels else 'Predicted'}: {counts}.")
     for note in scored.notes:
-        voice.say(f"Note: {note}")
+        terminal.say(f"Note: {note}")
 
 
 def _seldom(stage: Stage) -> Callable[[int], None]:

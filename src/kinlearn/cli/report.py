@@ -11,7 +11,7 @@ import typer
 from kinlearn.cli.model_files import TableModel, load_table_model
 from kinlearn.cli.options import Delimiter, Encoding, Force, Json, ModelPath, TablePath
 from kinlearn.cli.refusal import refusing
-from kinlearn.cli.voice import Voice
+from kinlearn.cli.terminal import Terminal
 
 
 def report(
@@ -31,7 +31,7 @@ def report(
     Given the table the model was trained on, every row is judged by its leave-one-out score; given
     another one, by the model itself, which has not seen it.
     """
-    voice = Voice(as_json)
+    terminal = Terminal(as_json)
     with refusing():
         from kinlearn.report.conclusions import conclusions
         from kinlearn.report.page import make_page
@@ -40,19 +40,19 @@ def report(
 
         check_output(out, force=force, inputs=[model, data])
         stored = load_table_model(model)
-        with warnings.catch_warnings(), voice.working(f"Reading {data}") as stage:
+        with warnings.catch_warnings(), terminal.working(f"Reading {data}") as stage:
             warnings.simplefilter("ignore", UserWarning)
             file = open_table(data, delimiter=delimiter, encoding=encoding)
             found = _findings(stored, file, max_rows, stage)
         write_text(out, make_page(found))
         said = conclusions(found)
         where = "the training rows, held out" if found.is_training else f"new rows of {data}"
-        voice.heading(f"Judged on {where}")
+        terminal.heading(f"Judged on {where}")
         for sentence in said:
-            voice.say(f"• {sentence}")
-        voice.say()
-        voice.path("Report", out)
-        voice.result(
+            terminal.say(f"• {sentence}")
+        terminal.say()
+        terminal.path("Report", out)
+        terminal.result(
             {
                 "report": str(out),
                 "judged_on": "training rows, held out" if found.is_training else "new rows",
@@ -68,8 +68,8 @@ def report(
 
 
 def _findings(stored: TableModel, file: Any, max_rows: int, stage: Any) -> Any:
-    from kinlearn.report import build
-    from kinlearn.tables.refusals import unknown_column
+    from kinlearn.cells.refusals import unknown_column
+    from kinlearn.report import gathering
     from kinlearn.tables.sample import fingerprint, read_sample
     from kinlearn.tables.training import Trained, Wishes, held_out_evaluation, read_training_table
 
@@ -77,7 +77,7 @@ def _findings(stored: TableModel, file: Any, max_rows: int, stage: Any) -> Any:
     if fingerprint(file.path) == training["sha256"]:
         table = read_training_table(file, Wishes(**training["wishes"]))
         trained = Trained(stored.model, table, held_out_evaluation(stored.model, table))
-        return build.of_training(trained, stored.facts, stage)
+        return gathering.of_training(trained, stored.facts, stage)
     schema = stored.schema
     schema.check(file.names, str(file.path))
     answers = [schema.target] if schema.target else schema.labels
@@ -85,4 +85,4 @@ def _findings(stored: TableModel, file: Any, max_rows: int, stage: Any) -> Any:
         if name not in file.names:
             raise unknown_column(name, file.names, str(file.path))
     sample = read_sample(file, max_rows, int(training["wishes"]["seed"]))
-    return build.of_new_rows(stored.model, stored.facts, sample, file.path.name, stage)
+    return gathering.of_new_rows(stored.model, stored.facts, sample, file.path.name, stage)

@@ -21,7 +21,7 @@ from kinlearn.cli.options import (
     names_in,
 )
 from kinlearn.cli.refusal import refusing
-from kinlearn.cli.voice import Voice, finite
+from kinlearn.cli.terminal import Terminal, finite
 
 
 def train(
@@ -85,7 +85,7 @@ def train(
     columns are left out; all of this is shown first and can be changed. With --task, related tasks
     share what they learn; with --labels, several yes/no answers are learnt together.
     """
-    voice = Voice(as_json)
+    terminal = Terminal(as_json)
     started = time.perf_counter()
     with refusing():
         from kinlearn.tables.training import Wishes
@@ -108,7 +108,7 @@ def train(
             seed=seed,
         )
         files = Files(data, out, report, delimiter, encoding)
-        run(files, wishes, voice, force=force, started=started)
+        run(files, wishes, terminal, force=force, started=started)
 
 
 @dataclass(frozen=True)
@@ -122,10 +122,10 @@ class Files:
     encoding: str = "utf-8"
 
 
-def run(files: Files, wishes: Any, voice: Voice, *, force: bool, started: float) -> None:
+def run(files: Files, wishes: Any, terminal: Terminal, *, force: bool, started: float) -> None:
     """Check, read, train, save, report: nothing is written before all of the first three worked."""
     import kinlearn
-    from kinlearn.report import build
+    from kinlearn.report import gathering
     from kinlearn.report.conclusions import conclusions
     from kinlearn.report.page import make_page
     from kinlearn.tables.files import open_table
@@ -143,20 +143,20 @@ def run(files: Files, wishes: Any, voice: Voice, *, force: bool, started: float)
         check_output(path, force=force, inputs=[data])
     if report is not None and out.absolute() == report.absolute():
         raise ValueError(f"--out and --report name the same file, {out}: give two.")
-    with voice.working(f"Reading {data}"):
+    with terminal.working(f"Reading {data}"):
         file = open_table(data, delimiter=files.delimiter, encoding=files.encoding)
         table = read_training_table(file, wishes)
-    show_columns(voice, table)
+    show_columns(terminal, table)
     # What a fit has to warn of is said in the summary, in a sentence each.
-    with warnings.catch_warnings(), voice.working("Training") as stage:
+    with warnings.catch_warnings(), terminal.working("Training") as stage:
         warnings.simplefilter("ignore", UserWarning)
         trained = train(table, wishes, stage)
         facts = training_facts(file, trained, wishes)
         if wishes.labels:
             stage("Learning each label alone, for comparison")
             groups = folds_of_groups(table.groups, wishes)
-            facts["label_gains"] = build.label_gains(trained, groups)
-        found = build.of_training(trained, facts, stage)
+            facts["label_gains"] = gathering.label_gains(trained, groups)
+        found = gathering.of_training(trained, facts, stage)
     said = conclusions(found)
     facts["summary"] = {
         "conclusions": said,
@@ -165,14 +165,14 @@ def run(files: Files, wishes: Any, voice: Voice, *, force: bool, started: float)
     kinlearn.save(trained.model, out, facts=finite(facts))
     if report is not None:
         write_text(report, make_page(found))
-    tell(voice, found, said, trained.model, wishes)
-    voice.say()
-    voice.path("Model", out)
+    tell(terminal, found, said, trained.model, wishes)
+    terminal.say()
+    terminal.path("Model", out)
     if report is not None:
-        voice.path("Report", report)
+        terminal.path("Report", report)
     seconds = time.perf_counter() - started
-    voice.say(f"Done in {seconds:.1f} s. Next: kinlearn predict {out} NEW.csv --out scored.csv")
-    voice.result(
+    terminal.say(f"Done in {seconds:.1f} s. Next: kinlearn predict {out} NEW.csv --out scored.csv")
+    terminal.result(
         {
             "model": str(out),
             "report": None if report is None else str(report),
@@ -190,29 +190,29 @@ def run(files: Files, wishes: Any, voice: Voice, *, force: bool, started: float)
     )
 
 
-def show_columns(voice: Voice, table: Any) -> None:
+def show_columns(terminal: Terminal, table: Any) -> None:
     """Say what every column was taken for, before anything is learnt."""
     used = sum(column.kind != "dropped" for column in table.columns)
-    voice.heading(f"{len(table.y)} rows, {used} of {len(table.columns)} columns to learn from")
+    terminal.heading(f"{len(table.y)} rows, {used} of {len(table.columns)} columns to learn from")
     rows = [
         [column.name, column.kind, column.why, f"{column.n_missing or ''}"]
         for column in table.columns
     ]
-    voice.table(["column", "taken for", "because", "missing"], rows, right=(3,))
-    voice.say("Change this with --numeric, --categorical and --drop.")
+    terminal.table(["column", "taken for", "because", "missing"], rows, right=(3,))
+    terminal.say("Change this with --numeric, --categorical and --drop.")
     if table.n_without_answer:
-        voice.say(f"{table.n_without_answer} rows without an answer are left out.")
+        terminal.say(f"{table.n_without_answer} rows without an answer are left out.")
     known = table.sample.n_rows_in_file - table.n_without_answer
     if len(table.y) < known:
-        voice.say(
+        terminal.say(
             f"{len(table.y)} of {known} rows are used, drawn evenly; --max-rows changes that, at "
             "a cost in time and memory."
         )
 
 
-def tell(voice: Voice, found: Any, said: list[str], model: Any, wishes: Any) -> None:
+def tell(terminal: Terminal, found: Any, said: list[str], model: Any, wishes: Any) -> None:
     """The summary: what was trained, then what it is worth."""
-    from kinlearn.tables.handing import bare_classifier
+    from kinlearn.tables.hand_over import bare_classifier
 
     classifier = bare_classifier(model)
     what = (
@@ -221,11 +221,11 @@ def tell(voice: Voice, found: Any, said: list[str], model: Any, wishes: Any) -> 
         else f"{wishes.target} ({' / '.join(found.held_out.classes[:6])})"
     )
     by = f", for the tasks in {wishes.task}" if wishes.task else ""
-    voice.heading("Summary")
-    voice.say(
+    terminal.heading("Summary")
+    terminal.say(
         f"Trained to predict {what}{by}, from {len(found.schema.features)} columns and "
         f"{found.facts['training']['rows_used']} rows, with {classifier.n_centers_} of them as "
         f"centres. Judged by {found.held_out.origin}."
     )
     for sentence in said:
-        voice.say(f"• {sentence}")
+        terminal.say(f"• {sentence}")

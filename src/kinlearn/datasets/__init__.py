@@ -7,14 +7,17 @@ that ``KINLEARN_DATA`` names, and say what a missing file is called and must con
 from kinlearn.datasets._files import DataFileChanged, DataFileError, DataFileMissing
 from kinlearn.datasets.clinic import make_clinic_table
 from kinlearn.datasets.faces import load_ar, load_orl, load_pie, load_umist
+from kinlearn.datasets.gaussian_mixture_toy import (
+    gaussian_mixture_toy_posterior,
+    make_gaussian_mixture_toy,
+)
 from kinlearn.datasets.heterogeneous import load_digits_resolutions, make_heterogeneous_tasks
 from kinlearn.datasets.landmine import load_landmine
 from kinlearn.datasets.multilabel_sets import load_multilabel
-from kinlearn.datasets.objects import load_fashion_mnist, load_office_caltech
+from kinlearn.datasets.object_images import load_fashion_mnist, load_office_caltech
 from kinlearn.datasets.related_tasks import make_related_tasks
 from kinlearn.datasets.rotated_labels import make_rotated_labels
 from kinlearn.datasets.sounds import load_esc50, load_vowel
-from kinlearn.datasets.toy import gaussian_mixture_toy_posterior, make_gaussian_mixture_toy
 
 __all__ = [
     "DataFileChanged",

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 VARIABLE = "KINLEARN_DATA"
 Shape = tuple[int | None, ...]
+Home = str | os.PathLike[str] | None
 
 
 class DataFileMissing(FileNotFoundError):
@@ -88,7 +89,7 @@ class DataFile:
     sha256: str
     arrays: Mapping[str, Shape] = field(default_factory=dict)
 
-    def locate(self, data_home: str | os.PathLike[str] | None) -> Path:
+    def locate(self, data_home: Home) -> Path:
         """Return the file's path, or say what is missing and that the user supplies it."""
         folder = data_folder(data_home)
         if folder is None:
@@ -101,9 +102,7 @@ class DataFile:
             raise DataFileMissing(f"There is no file {path}. {self._what()}")
         return path
 
-    def read(
-        self, data_home: str | os.PathLike[str] | None, verify: bool = True
-    ) -> dict[str, NDArray[Any]]:
+    def read(self, data_home: Home, verify: bool = True) -> dict[str, NDArray[Any]]:
         """Return the arrays, having checked their shapes and, if asked, the checksum."""
         path = self.locate(data_home)
         reader = _READERS[path.suffix]
@@ -144,7 +143,7 @@ class DataFile:
         )
 
 
-def data_folder(data_home: str | os.PathLike[str] | None = None) -> Path | None:
+def data_folder(data_home: Home = None) -> Path | None:
     """Return the folder given or named by ``KINLEARN_DATA``; None if neither is set."""
     chosen = data_home if data_home is not None else os.environ.get(VARIABLE)
     return Path(chosen) if chosen else None

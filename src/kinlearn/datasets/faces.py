@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Bunch
 
-from kinlearn.datasets._files import DataFile
+from kinlearn.datasets._bunches import image_bunch
+from kinlearn.datasets._files import DataFile, Home
 from kinlearn.datasets._images import resized
 
-Home = str | os.PathLike[str] | None
 Shape = tuple[int, int] | None
 
 UMIST = DataFile(
@@ -224,7 +222,4 @@ def _column_major(
 
 def _faces(images: NDArray, y: NDArray, return_X_y: bool, file: DataFile, **more: Any) -> Any:
     images = np.asarray(images, dtype=np.float64)
-    data, target = images.reshape(len(images), -1), y.ravel().astype(np.int64)
-    if return_X_y:
-        return data, target
-    return Bunch(images=images, data=data, target=target, DESCR=file.contains, **more)
+    return image_bunch(images, y, return_X_y=return_X_y, DESCR=file.contains, **more)

@@ -112,8 +112,8 @@ def load_multilabel(
     return bunch(
         data=X,
         target=stored["Y"].astype(np.int64),
-        label_names=stored["label_names"].tolist(),
-        feature_names=stored["feature_names"].tolist(),
+        label_names=stored["label_names"],
+        feature_names=stored["feature_names"],
         DESCR=file.contains,
         as_frame=as_frame,
         return_X_y=return_X_y,

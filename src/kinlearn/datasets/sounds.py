@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import csv
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils import Bunch
 
 from kinlearn.datasets._bunches import bunch
-from kinlearn.datasets._files import DataFile, DataFileError, DataFileMissing
+from kinlearn.datasets._files import DataFile, DataFileError, DataFileMissing, Home
 
-Home = str | os.PathLike[str] | None
 CLIPS = "esc50/esc10_ogg"
 N_CLIPS = 400
 
@@ -109,34 +106,20 @@ def load_esc50(
     """
     if part == "clips":
         return _clips(data_home, return_X_y)
-    if part == "features":
-        stored = ESC50.read(data_home, verify)
-        return bunch(
-            data=stored["X"].astype(np.float64),
-            target=stored["y"].astype(np.int64),
-            fold=stored["fold"],
-            category=stored["category"],
-            esc10=stored["esc10"],
-            filename=stored["filename"],
-            feature_names=stored["feature_names"].tolist(),
-            DESCR=ESC50.contains,
-            as_frame=as_frame,
-            return_X_y=return_X_y,
-        )
-    if part == "tags":
-        stored = TAGS.read(data_home, verify)
-        return bunch(
-            data=stored["X"].astype(np.float64),
-            target=stored["Y"].astype(np.int64),
-            fold=stored["fold"],
-            rows=stored["rows"],
-            label_names=stored["label_names"].tolist(),
-            feature_names=[f"feature_{i}" for i in range(78)],
-            DESCR=TAGS.contains,
-            as_frame=as_frame,
-            return_X_y=return_X_y,
-        )
-    raise ValueError(f"part must be 'features', 'clips' or 'tags', but it is {part!r}.")
+    if part not in ("features", "tags"):
+        raise ValueError(f"part must be 'features', 'clips' or 'tags', but it is {part!r}.")
+    file = ESC50 if part == "features" else TAGS
+    stored = file.read(data_home, verify)
+    data, target = stored.pop("X"), stored.pop("y" if part == "features" else "Y")
+    stored.setdefault("feature_names", np.array([f"feature_{i}" for i in range(78)]))
+    return bunch(
+        data=data.astype(np.float64),
+        target=target.astype(np.int64),
+        DESCR=file.contains,
+        as_frame=as_frame,
+        return_X_y=return_X_y,
+        **stored,
+    )
 
 
 def _clips(data_home: Home, return_X_y: bool) -> Any:
@@ -162,16 +145,13 @@ def _clips(data_home: Home, return_X_y: bool) -> Any:
     if unknown:
         raise DataFileError(f"{table} does not list {unknown[0]}: put the table of ESC-50 there.")
     found = [known[path.stem] for path in paths]
-    data = np.array([str(path) for path in paths])
-    target = np.array([int(line["target"]) for line in found])
-    if return_X_y:
-        return data, target
-    return Bunch(
-        data=data,
-        target=target,
+    return bunch(
+        data=np.array([str(path) for path in paths]),
+        target=np.array([int(line["target"]) for line in found]),
         fold=np.array([int(line["fold"]) for line in found]),
         category=np.array([line["category"] for line in found]),
         DESCR="Paths of the 400 clips of ESC-10, five seconds each.",
+        return_X_y=return_X_y,
     )
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from kinlearn.distributed.partitions import Partitions
-from kinlearn.statistics import NormalEquations
-from kinlearn.statistics.row_hash import name_salt
+from kinlearn.sums import NormalEquations
+from kinlearn.sums.row_hash import name_salt
 from kinlearn.tasks import number_tasks, split_tasks
 from kinlearn.threads import own_threads
 

@@ -10,9 +10,9 @@ from sklearn.utils.validation import validate_data
 
 from kinlearn.estimators._classifier import ACCEPTED
 from kinlearn.kernels.measures import Rows
-from kinlearn.statistics import NormalEquations
-from kinlearn.statistics.batch import read_weights
 from kinlearn.streams import Batch
+from kinlearn.sums import NormalEquations
+from kinlearn.sums.batch import read_weights
 from kinlearn.tasks import split_tasks
 from kinlearn.training.centers import AUTO_CENTERS
 from kinlearn.training.copies import find_distinct_rows

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from kinlearn.estimators._batches import BatchReader, check_fits, stream_width
-from kinlearn.statistics import NormalEquations
-from kinlearn.statistics.batch import read_batch
-from kinlearn.statistics.row_hash import entry_hashes, name_salt, row_hashes, scramble
 from kinlearn.streams import Batch
+from kinlearn.sums import NormalEquations
+from kinlearn.sums.batch import read_batch
+from kinlearn.sums.row_hash import entry_hashes, name_salt, row_hashes, scramble
 from kinlearn.tasks import number_tasks
 
 

@@ -8,15 +8,15 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from kinlearn.all_or_nothing import unfitted
 from kinlearn.distributed import is_dask
 from kinlearn.distributed.partitions import Partitions, split_partitions
 from kinlearn.distributed.reduction import reduce_partitions
 from kinlearn.distributed.sampling import sample_rows
-from kinlearn.estimators._aside import unfitted
 from kinlearn.estimators._batches import BatchReader, stream_width
 from kinlearn.estimators._classifier import ACCEPTED
 from kinlearn.kernels.library import MEDIAN_ROWS
-from kinlearn.statistics import NormalEquations
+from kinlearn.sums import NormalEquations
 from kinlearn.tasks import split_tasks
 from kinlearn.training.centers import AUTO_CENTERS, POOL_FACTOR
 

@@ -18,7 +18,7 @@ from kinlearn.problems.sample_rows import SampleRows, kept_rows
 from kinlearn.selection.calibration import label_links
 from kinlearn.selection.held_out import HeldOut
 from kinlearn.selection.tune import Grid, search_grid
-from kinlearn.statistics import NormalEquations
+from kinlearn.sums import NormalEquations
 
 Array = NDArray[np.float64]
 # A probability whose logarithm is still a number.

@@ -20,7 +20,7 @@ from kinlearn.problems.one_task import warn_if_indefinite
 from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.selection.held_out import LabelTargets
 from kinlearn.selection.scoring import best_f1_threshold
-from kinlearn.statistics import NormalEquations
+from kinlearn.sums import NormalEquations
 from kinlearn.training.centers import Centers
 from kinlearn.training.label_table import (
     is_single_column,

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn.estimators._aside import unfitted
+from kinlearn.all_or_nothing import unfitted
 from kinlearn.estimators._batches import BatchReader, stream_width
 from kinlearn.estimators._checkpoint import Reached, batch_print, check_settings, settings
 from kinlearn.estimators._checks import check_choice
 from kinlearn.kernels.library import MEDIAN_ROWS
 from kinlearn.kernels.measures import Rows
-from kinlearn.statistics.held_out_sample import HeldOutSample
-from kinlearn.statistics.row_hash import row_hashes
-from kinlearn.statistics.storage import read, write
 from kinlearn.streams import Batch, ColumnRoles, StreamError, StreamProgress, open_source
+from kinlearn.sums.held_out_sample import HeldOutSample
+from kinlearn.sums.row_hash import row_hashes
+from kinlearn.sums.storage import read, write
 from kinlearn.training.centers import AUTO_CENTERS, POOL_FACTOR
 
 log = logging.getLogger("kinlearn.stream")

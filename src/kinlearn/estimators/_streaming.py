@@ -15,17 +15,17 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.all_or_nothing import aside, take_over, unfitted
 from kinlearn.distributed import is_dask
-from kinlearn.estimators._aside import aside, take_over, unfitted
 from kinlearn.estimators._batches import BatchReader, check_fits
 from kinlearn.estimators._checks import check_model_choices
 from kinlearn.estimators._collections import add_collections, refuse_groups, refuse_stream
 from kinlearn.estimators._from_sums import solved, target_factors
 from kinlearn.estimators._stream_fit import StreamRun
 from kinlearn.problems.sample_rows import given_rows
-from kinlearn.statistics import NormalEquations
 from kinlearn.streams import ColumnRoles, StreamProgress
 from kinlearn.streams.sources import BATCH_ROWS
+from kinlearn.sums import NormalEquations
 from kinlearn.tasks import split_tasks
 from kinlearn.threads import on_own_threads
 

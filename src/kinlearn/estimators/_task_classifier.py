@@ -20,7 +20,7 @@ from kinlearn.problems.from_sums import Posed, TasksOfSums, class_labels
 from kinlearn.problems.problem import Solution
 from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.problems.tasks_dual import TasksDual
-from kinlearn.statistics import NormalEquations
+from kinlearn.sums import NormalEquations
 from kinlearn.tasks import find_tasks, number_tasks, refuse_unseen, split_tasks, tasks_at_prediction
 from kinlearn.training.centers import Centers
 from kinlearn.training.copies import DistinctRows, find_distinct_rows

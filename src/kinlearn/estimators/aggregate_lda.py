@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from kinlearn.estimators._discriminant import cap_components, check_count, check_shrinkage
-from kinlearn.estimators._heterogeneous import CommonSpace, validate_tasks
+from kinlearn.estimators._discriminant_checks import cap_components, check_count, check_shrinkage
+from kinlearn.estimators._heterogeneous_tasks import CommonSpace, validate_tasks
 from kinlearn.solvers.ratio_trace import fisherface, ratio_trace
 from kinlearn.solvers.scatter import reduce_scatter, shrinkage_ridge, smallest_rank
 from kinlearn.threads import on_own_threads

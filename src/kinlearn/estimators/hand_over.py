@@ -9,23 +9,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from kinlearn.estimators._copies import find_copies
-from kinlearn.estimators._held_out import (
-    N_FOLDS,
-    before_last,
-    cross_fitted,
-    fit_arguments,
-    last_step,
-    own_held_out,
-    rows_repeat,
-)
-from kinlearn.estimators.task_wrapper import TaskWrapper, inner_has
+from kinlearn.estimators._cross_fitting import N_FOLDS, cross_fitted, own_held_out, rows_repeat
+from kinlearn.estimators._duplicate_rows import find_copies
+from kinlearn.estimators._passes_tasks_on import PassesTasksOn
+from kinlearn.estimators.task_wrapper import inner_has
+from kinlearn.pipelines import last_step
 from kinlearn.selection.hand_over import choose_threshold, independent_share
-from kinlearn.tasks import find_tasks, number_tasks, split_tasks
+from kinlearn.tasks import find_tasks, number_tasks
 from kinlearn.training.training_set import check_groups
 
 REASONS = np.array(["answer", "unsure", "unfamiliar", "unknown task"])
@@ -59,7 +52,7 @@ class Assessment:
     reason: NDArray
 
 
-class HandOver(TaskWrapper):
+class HandOver(PassesTasksOn):
     """Answer only where the error among answered cases is at most ``max_error``.
 
     A case is answered when the probability p of its most probable class exceeds a threshold λ and
@@ -202,10 +195,7 @@ class HandOver(TaskWrapper):
         groups = check_groups(groups, _num_samples(X))
         copies, same_thing = find_copies(X, y)
         groups = same_thing if groups is None else groups
-        self.tasks_: NDArray | None = None
-        index = np.zeros(len(y), dtype=np.intp)
-        if ids is not None:
-            self.tasks_, index = number_tasks(ids)
+        index = np.zeros(len(y), dtype=np.intp) if ids is None else number_tasks(ids)[1]
         if sample_weight is not None and not self._takes("sample_weight"):
             raise TypeError(
                 f"{type(last_step(self.estimator)).__name__} takes no sample_weight, so none can "
@@ -216,8 +206,7 @@ class HandOver(TaskWrapper):
             "sample_weight": sample_weight,
             "groups": groups if self._takes("groups") else None,
         }
-        model = clone(self.estimator)
-        self.estimator_ = model.fit(X, y, **fit_arguments(model, given))
+        self.estimator_ = self._fit_inner(X, y, given)
         self.classes_ = self.estimator_.classes_
         proba = own_held_out(self.estimator_) if self.cv is None else None
         if proba is None:
@@ -246,9 +235,6 @@ class HandOver(TaskWrapper):
                 "probabilities nothing tells sure cases from unsure ones: use a classifier that "
                 "has it, or wrap yours in sklearn.calibration.CalibratedClassifierCV."
             )
-
-    def _takes(self, name: str) -> bool:
-        return has_fit_parameter(last_step(self.estimator), name)
 
     def _choose(
         self,
@@ -340,15 +326,8 @@ class HandOver(TaskWrapper):
         index = find_tasks(ids, self.tasks_)
         return np.where(index < 0, np.inf, self.task_thresholds_[index])
 
-    def _ask(self, method: str, X: Any, ids: NDArray | None) -> Any:
-        given = {"task": ids} if ids is not None and self._takes("task") else {}
-        return getattr(self.estimator_, method)(X, **given)
-
     def _measures_familiarity(self) -> bool:
         return hasattr(last_step(self.estimator_), "familiarity")
-
-    def _familiarity(self, X: Any) -> NDArray[np.float64]:
-        return last_step(self.estimator_).familiarity(before_last(self.estimator_, X))
 
     def decide(self, X: Any, task: Any = None) -> NDArray[np.bool_]:
         """Return which rows are answered; all others are handed over.
@@ -388,24 +367,6 @@ class HandOver(TaskWrapper):
         out = found.predicted.astype(object)
         out[~found.answered] = hand_over
         return out
-
-    def predict(self, X: Any, task: Any = None) -> NDArray:
-        """Return the class of largest probability for every row, answered or not.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), optional
-            Task ids; needed when the model was fitted with such.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Class labels.
-        """
-        proba = self.predict_proba(X, task=task)
-        return self.classes_[proba.argmax(axis=1)]
 
     def predict_proba(self, X: Any, task: Any = None) -> NDArray[np.float64]:
         """Return the classifier's class probabilities.
@@ -463,6 +424,4 @@ class HandOver(TaskWrapper):
                 f"{type(last_step(self.estimator_)).__name__} does not tell how familiar a row is; "
                 "kinlearn's kernel estimators do."
             )
-        if self.task_column is not None:
-            X = split_tasks(X, None, self.task_column)[0]
-        return self._familiarity(X)
+        return self._familiarity(self._features(X))

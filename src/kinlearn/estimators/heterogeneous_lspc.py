@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 
-from kinlearn.estimators._common_model import SeparateModels, SharedModel, knows_tasks
-from kinlearn.estimators._discriminant import check_choice, check_count
-from kinlearn.estimators._heterogeneous import PerTask, Task, validate_tasks
-from kinlearn.estimators._reduction import fresh_reducer
+from kinlearn.estimators._common_space_models import SeparateModels, SharedModel, knows_tasks
+from kinlearn.estimators._discriminant_checks import check_choice, check_count
+from kinlearn.estimators._heterogeneous_tasks import PerTask, Task, validate_tasks
+from kinlearn.estimators._separate_reductions import fresh_reducer
 from kinlearn.estimators.lspc_cv import LSPCCV
 from kinlearn.model import Link
 from kinlearn.selection.links import fit_beta

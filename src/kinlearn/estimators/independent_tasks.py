@@ -11,21 +11,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
-from kinlearn.estimators.constant import ConstantClassifier
+from kinlearn.estimators.constant_classifier import ConstantClassifier
 from kinlearn.estimators.task_wrapper import (
-    TaskWrapper,
+    BaselineOfTasks,
     fit_weighted,
     inner_has,
     spread_probabilities,
     spread_scores,
     take_rows,
 )
-from kinlearn.tasks import find_tasks, number_tasks, refuse_unseen
 
 Index = NDArray[np.intp]
 
 
-class IndependentTasks(TaskWrapper):
+class IndependentTasks(BaselineOfTasks):
     """Fit any classifier on each task alone (STI of mt-lspc, section 4.1).
 
     A task may lack classes or have seen only one: probabilities keep one column per class of all
@@ -108,14 +107,10 @@ class IndependentTasks(TaskWrapper):
         IndependentTasks
             The fitted estimator itself.
         """
-        if self.unseen not in ("pooled", "error"):
-            raise ValueError(f"unseen must be 'pooled' or 'error', got {self.unseen!r}.")
+        self._check_unseen()
         X, y, ids, sample_weight = self._read_training(X, y, task, sample_weight)
-        self.tasks_: NDArray | None = None
-        index = np.zeros(len(y), dtype=np.intp)
-        if ids is not None:
-            self.tasks_, index = number_tasks(ids)
-        groups = _rows_by_task(index)
+        index = self._number(ids)
+        groups = _rows_by_task(np.zeros(len(y), dtype=np.intp) if index is None else index)
         whole = self.tasks_ is None
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_one)(self.estimator, X, y, sample_weight, rows, whole) for rows in groups
@@ -198,11 +193,9 @@ class IndependentTasks(TaskWrapper):
 
     def _parts(self, X: Any, task: Any, method: str) -> list[tuple[Any, Any, Index]]:
         X, ids = self._read_new(X, task, method)
-        if ids is None or self.tasks_ is None:
+        index = self._number(ids)
+        if index is None:
             return [(self.estimators_[0], X, np.arange(_num_samples(X)))]
-        index = find_tasks(ids, self.tasks_)
-        if self.unseen == "error":
-            refuse_unseen(index, ids, self.tasks_)
         return [
             (self.pooled_ if t < 0 else self.estimators_[t], take_rows(X, rows), rows)
             for t, rows in zip(np.unique(index), _rows_by_task(index), strict=True)

@@ -20,9 +20,9 @@ from kinlearn.problems.one_task import OneTask, one_task_basis, refuse_given_cen
 from kinlearn.problems.pcg_basis import CALIBRATION_FOLDS, PcgBasis, PcgSettings
 from kinlearn.problems.problem import Point
 from kinlearn.problems.sample_rows import SampleRows
-from kinlearn.problems.solver_choice import SOLVERS, SolverChoice, choose_solver
 from kinlearn.selection.fit_point import fit_point
-from kinlearn.statistics import NormalEquations
+from kinlearn.solvers.solver_choice import SOLVERS, SolverChoice, choose_solver
+from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
 from kinlearn.training.centers import Centers
 from kinlearn.training.folds import Validation

@@ -11,14 +11,14 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from kinlearn.estimators._discriminant import (
+from kinlearn.estimators._discriminant_checks import (
     cap_components,
     check_choice,
     check_count,
     check_positive,
     check_shrinkage,
 )
-from kinlearn.estimators._heterogeneous import CommonSpace, validate_tasks
+from kinlearn.estimators._heterogeneous_tasks import CommonSpace, validate_tasks
 from kinlearn.solvers.mtda_alternating import alternate
 from kinlearn.solvers.ratio_trace import ratio_trace
 from kinlearn.solvers.scatter import Floats, ReducedScatter, shrinkage_ridge, smallest_rank

@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from kinlearn.estimators._discriminant import check_count
-from kinlearn.estimators._heterogeneous import PerTask, validate_tasks
-from kinlearn.estimators._reduction import fresh_reducer
+from kinlearn.estimators._discriminant_checks import check_count
+from kinlearn.estimators._heterogeneous_tasks import PerTask, validate_tasks
+from kinlearn.estimators._separate_reductions import fresh_reducer
 from kinlearn.threads import on_own_threads
 
 

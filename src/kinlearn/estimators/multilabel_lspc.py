@@ -23,7 +23,7 @@ from kinlearn.problems.problem import Point
 from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.selection.fit_point import fit_point
 from kinlearn.selection.held_out import Columns
-from kinlearn.statistics import NormalEquations
+from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
 from kinlearn.training.training_set import check_groups
 

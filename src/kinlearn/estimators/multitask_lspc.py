@@ -21,7 +21,7 @@ from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.problems.tasks_dual import task_solution
 from kinlearn.problems.tasks_from_sums import find_sums, most_held_out
 from kinlearn.selection.fit_point import fit_point
-from kinlearn.statistics import NormalEquations
+from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
 from kinlearn.training.training_set import check_groups
 

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
-from kinlearn.estimators.task_wrapper import TaskWrapper, fit_weighted, inner_has
-from kinlearn.tasks import find_tasks, number_tasks, refuse_unseen
+from kinlearn.estimators.task_wrapper import BaselineOfTasks, fit_weighted, inner_has
 
 
-class PooledTasks(TaskWrapper):
+class PooledTasks(BaselineOfTasks):
     """Fit any classifier on the samples of all tasks as if they were one (STC of mt-lspc).
 
     Parameters
@@ -80,10 +79,8 @@ class PooledTasks(TaskWrapper):
         PooledTasks
             The fitted estimator itself.
         """
-        if self.unseen not in ("pooled", "error"):
-            raise ValueError(f"unseen must be 'pooled' or 'error', got {self.unseen!r}.")
-        X, y, ids, sample_weight = self._read_training(X, y, task, sample_weight)
-        self.tasks_ = None if ids is None else number_tasks(ids)[0]
+        self._check_unseen()
+        X, y, _, sample_weight = self._read_training(X, y, task, sample_weight)
         self.estimator_ = fit_weighted(clone(self.estimator), X, y, sample_weight)
         return self
 
@@ -102,8 +99,7 @@ class PooledTasks(TaskWrapper):
         ndarray of shape (n_samples,)
             Class labels.
         """
-        prediction: NDArray = self._apply(X, task, "predict")
-        return prediction
+        return self._apply(X, task, "predict")
 
     @available_if(inner_has("predict_proba"))
     def predict_proba(self, X: Any, task: Any = None) -> NDArray[np.float64]:
@@ -121,8 +117,7 @@ class PooledTasks(TaskWrapper):
         ndarray of shape (n_samples, n_classes)
             One column a class, in the order of ``classes_``.
         """
-        proba: NDArray[np.float64] = self._apply(X, task, "predict_proba")
-        return proba
+        return self._apply(X, task, "predict_proba")
 
     @available_if(inner_has("decision_function"))
     def decision_function(self, X: Any, task: Any = None) -> NDArray[np.float64]:
@@ -140,13 +135,9 @@ class PooledTasks(TaskWrapper):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Scores.
         """
-        scores: NDArray[np.float64] = self._apply(X, task, "decision_function")
-        return scores
+        return self._apply(X, task, "decision_function")
 
     def _apply(self, X: Any, task: Any, method: str) -> Any:
         X, ids = self._read_new(X, task, method)
-        if ids is not None and self.tasks_ is not None:
-            index = find_tasks(ids, self.tasks_)
-            if self.unseen == "error":
-                refuse_unseen(index, ids, self.tasks_)
+        self._number(ids)
         return getattr(self.estimator_, method)(X)

@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.estimators._held_out import before_last, fit_arguments, last_step
-from kinlearn.estimators.task_wrapper import TaskWrapper
-from kinlearn.tasks import number_tasks, split_tasks
+from kinlearn.estimators._passes_tasks_on import PassesTasksOn
+from kinlearn.pipelines import last_step
 
 
-class PriorShift(TaskWrapper):
+class PriorShift(PassesTasksOn):
     """A classifier whose probabilities are those for another prevalence.
 
     Where the classes became more or less frequent, but each looks as it did, Bayes' rule gives::
@@ -90,18 +88,12 @@ class PriorShift(TaskWrapper):
             The fitted model.
         """
         X, y, ids, weights = self._read_training(X, y, task, sample_weight)
-        self.tasks_ = None if ids is None else number_tasks(ids)[0]
-        given = {"task": ids if self._takes("task") else None, "groups": groups}
-        model = clone(self.estimator)
-        self.estimator_ = model.fit(
-            X, y, **fit_arguments(model, {**given, "sample_weight": weights})
-        )
+        ids = ids if self._takes("task") else None
+        given = {"task": ids, "groups": groups, "sample_weight": weights}
+        self.estimator_ = self._fit_inner(X, y, given)
         counts = np.bincount(np.searchsorted(self.classes_, y), weights=weights)
         self._set_odds(counts / counts.sum())
         return self
-
-    def _takes(self, name: str) -> bool:
-        return has_fit_parameter(last_step(self.estimator), name)
 
     def _set_odds(self, seen: NDArray[np.float64]) -> None:
         self.training_prior_ = (
@@ -120,25 +112,17 @@ class PriorShift(TaskWrapper):
     def predict_proba(self, X: Any, task: Any = None) -> NDArray[np.float64]:
         """Return class probabilities for the prevalence asked for."""
         X, ids = self._read_new(X, task, "predict_proba")
-        given = {"task": ids} if ids is not None and self._takes("task") else {}
-        weighted = self.estimator_.predict_proba(X, **given) * self.odds_
+        weighted = self._ask("predict_proba", X, ids) * self.odds_
         total = weighted.sum(axis=1, keepdims=True)
         # a row certain to be of a class that no longer exists says nothing about the others
         fallback = self.odds_ * self.training_prior_
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(total > 0, weighted / total, fallback)
 
-    def predict(self, X: Any, task: Any = None) -> NDArray:
-        """Return the most probable class."""
-        proba = self.predict_proba(X, task=task)
-        return self.classes_[proba.argmax(axis=1)]
-
     def familiarity(self, X: Any) -> NDArray[np.float64]:
         """Return how well training rows support each row, for estimators that can tell."""
         check_is_fitted(self)
-        if self.task_column is not None:
-            X = split_tasks(X, None, self.task_column)[0]
-        return last_step(self.estimator_).familiarity(before_last(self.estimator_, X))
+        return self._familiarity(self._features(X))
 
 
 def with_prior(model: Any, prior: Any, *, training_prior: Any = None) -> PriorShift:

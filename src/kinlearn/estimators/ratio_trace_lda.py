@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from kinlearn.estimators._discriminant import check_choice, check_shrinkage
-from kinlearn.estimators._single_task import SingleTaskDiscriminant
+from kinlearn.estimators._discriminant_checks import check_choice, check_shrinkage
+from kinlearn.estimators._single_task_lda import SingleTaskDiscriminant
 from kinlearn.solvers.ratio_trace import fisherface, ratio_trace
 from kinlearn.solvers.scatter import shrinkage_ridge
 from kinlearn.threads import on_own_threads

@@ -20,7 +20,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from kinlearn.tasks import split_tasks, tasks_at_prediction
+from kinlearn.tasks import (
+    find_tasks,
+    number_tasks,
+    refuse_unseen,
+    split_tasks,
+    tasks_at_prediction,
+)
 from kinlearn.training.label_table import refuse_mixed_labels
 
 REQUESTED: dict[str, bool | None] = {"task": True}
@@ -48,6 +54,7 @@ class TaskWrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _read_training(
         self, X: Any, y: Any, task: Any, sample_weight: Any
     ) -> tuple[Any, NDArray, NDArray | None, NDArray | None]:
+        """Return checked X, y, task ids and weights; keep ``classes_`` and ``tasks_``."""
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target "
@@ -60,14 +67,14 @@ class TaskWrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_consistent_length(X, y)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
+        self.tasks_: NDArray | None = None if ids is None else number_tasks(ids)[0]
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, np.empty((_num_samples(X), 1)))
         return X, y, ids, sample_weight
 
     def _read_new(self, X: Any, task: Any, method: str) -> tuple[Any, NDArray | None]:
         check_is_fitted(self)
-        tasks = getattr(self, "tasks_", None)
-        X, ids = tasks_at_prediction(X, task, self.task_column, tasks, method)
+        X, ids = tasks_at_prediction(X, task, self.task_column, self.tasks_, method)
         if len(getattr(X, "shape", (0, 0))) == 1:
             raise ValueError(
                 "Expected a 2-dimensional table X, got a 1-dimensional one. Reshape your data: "
@@ -101,6 +108,25 @@ class TaskWrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def predict(self, X: Any, task: Any = None) -> NDArray:
         """Predicted class of each sample; subclasses define it."""
         raise NotImplementedError
+
+
+class BaselineOfTasks(TaskWrapper):
+    """A wrapper that is told what to do about tasks it has not seen."""
+
+    unseen: str
+
+    def _check_unseen(self) -> None:
+        if self.unseen not in ("pooled", "error"):
+            raise ValueError(f"unseen must be 'pooled' or 'error', got {self.unseen!r}.")
+
+    def _number(self, ids: NDArray | None) -> NDArray[np.intp] | None:
+        """Return the number of each row's task, -1 for one never seen; None without tasks."""
+        if ids is None or self.tasks_ is None:
+            return None
+        index = find_tasks(ids, self.tasks_)
+        if self.unseen == "error":
+            refuse_unseen(index, ids, self.tasks_)
+        return index
 
 
 def inner_has(method: str) -> Any:

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from kinlearn.estimators._discriminant import check_count, check_positive, check_shrinkage
-from kinlearn.estimators._single_task import SingleTaskDiscriminant
+from kinlearn.estimators._discriminant_checks import check_count, check_positive, check_shrinkage
+from kinlearn.estimators._single_task_lda import SingleTaskDiscriminant
 from kinlearn.solvers.scatter import shrinkage_ridge
 from kinlearn.solvers.trace_ratio import trace_ratio
 from kinlearn.threads import on_own_threads

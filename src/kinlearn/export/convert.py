@@ -8,14 +8,15 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.estimators._held_out import last_step
-from kinlearn.export.check import check_answers
+from kinlearn.cells.table_cells import TableCells
+from kinlearn.export.answer_check import check_answers
 from kinlearn.export.columns import Parts, Source, Unread
-from kinlearn.export.foreign import ML_OPSET, OPSET
-from kinlearn.export.front import steps_before
 from kinlearn.export.graph import DOUBLE, FLOAT, ML_DOMAIN, STRING, Graph, Operation
 from kinlearn.export.models import add_model, outputs_of, task_type
-from kinlearn.tables.table_cells import TableCells
+from kinlearn.export.preprocessing import steps_before
+from kinlearn.export.skl2onnx_steps import ML_OPSET, OPSET
+from kinlearn.optional import require
+from kinlearn.pipelines import last_step
 
 IR_VERSION = 8
 INPUT_TYPES = {"double": DOUBLE, "float": FLOAT}
@@ -65,7 +66,8 @@ def to_onnx(model: Any, X: Any = None, *, input_type: str = "double") -> Any:
     >>> bool(abs(proba - model.predict_proba(X)).max() < 1e-9)
     True
     """
-    _need_onnx()
+    for library in ("onnx", "skl2onnx"):
+        require(library, "to_onnx", "onnx")
     if input_type not in INPUT_TYPES:
         raise ValueError(f'input_type={input_type!r} is not known. Choose "double" or "float".')
     check_is_fitted(model)
@@ -87,16 +89,6 @@ def to_onnx(model: Any, X: Any = None, *, input_type: str = "double") -> Any:
             "with the model before it is given out: pass some rows, to_onnx(model, X)."
         )
     return made
-
-
-def _need_onnx() -> None:
-    try:
-        import onnx  # noqa: F401
-        import skl2onnx  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            f'to_onnx needs onnx and skl2onnx ({error}): pip install "kinlearn[onnx]".'
-        ) from None
 
 
 def _pipeline_of(model: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kinlearn.cells.spelling import other_spellings
 from kinlearn.export.columns import (
     MISSING_TEXT,
     Block,
@@ -28,7 +29,6 @@ from kinlearn.export.columns import (
 )
 from kinlearn.export.graph import Graph
 from kinlearn.export.lookup import NOWHERE, add_number_lookup, add_text_lookup
-from kinlearn.tables.spelling import other_spellings
 
 
 def add_encoder(graph: Graph, step: Any, parts: Parts) -> Parts:

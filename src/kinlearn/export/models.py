@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from kinlearn.estimators._classifier import KernelClassifier, usual_support
-from kinlearn.estimators._held_out import last_step
 from kinlearn.estimators.hand_over import HandOver
 from kinlearn.estimators.prior_shift import PriorShift
 from kinlearn.export.columns import Block, Parts, as_numbers
-from kinlearn.export.front import add_front
 from kinlearn.export.graph import BOOL, DOUBLE, INT64, ML_DOMAIN, STRING, Graph
 from kinlearn.export.lookup import NOWHERE, add_whole
 from kinlearn.export.posterior import add_labels, add_posterior, class_values
+from kinlearn.export.preprocessing import add_front
 from kinlearn.export.scores import add_measure, add_scores
 from kinlearn.familiarity import NEIGHBOURS
 from kinlearn.model import KernelModel, Labels
+from kinlearn.pipelines import last_step
 
 
 @dataclass(frozen=True)

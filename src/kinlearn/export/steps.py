@@ -2,7 +2,7 @@
 
 Each is converted here, in double precision and by what it learnt. skl2onnx has converters for many,
 too, but not for indicators of missing values, text that is missing, categories that are numbers, or
-rare ones put together. Steps of other kinds are left to it (:mod:`kinlearn.export.foreign`).
+rare ones put together. Steps of other kinds are left to it (:mod:`kinlearn.export.skl2onnx_steps`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
 
+from kinlearn.cells.spelling import number_in
+from kinlearn.cells.table_cells import TableCells
 from kinlearn.export.columns import (
     MISSING,
     Block,
@@ -28,11 +30,9 @@ from kinlearn.export.columns import (
     pick,
 )
 from kinlearn.export.encoders import add_encoder, exact, is_missing
-from kinlearn.export.foreign import add_foreign
 from kinlearn.export.graph import DOUBLE, Graph
-from kinlearn.export.numeric import NUMERIC
-from kinlearn.tables.spelling import number_in
-from kinlearn.tables.table_cells import TableCells
+from kinlearn.export.numeric_steps import NUMERIC
+from kinlearn.export.skl2onnx_steps import add_foreign
 
 
 def add_step(graph: Graph, step: Any, parts: Parts) -> Parts:
@@ -77,21 +77,22 @@ def _add_columns(graph: Graph, step: Any, parts: Parts) -> Parts:
     made: Parts = []
     for name, inner, _ in step.transformers_:
         positions = step._transformer_to_input_indices[name]
-        if len(positions) == 0 or (isinstance(inner, str) and inner == "drop"):
-            continue
-        own = add_step(graph, inner, pick(graph, parts, positions))
-        made += _weighted(graph, own, step.transformer_weights, name)
+        if len(positions):
+            made += _add_branch(graph, step, name, inner, pick(graph, parts, positions))
     return made
 
 
 def _add_union(graph: Graph, step: FeatureUnion, parts: Parts) -> Parts:
     made: Parts = []
     for name, inner in step.transformer_list:
-        if isinstance(inner, str) and inner == "drop":
-            continue
-        own = add_step(graph, inner, parts)
-        made += _weighted(graph, own, step.transformer_weights, name)
+        made += _add_branch(graph, step, name, inner, parts)
     return made
+
+
+def _add_branch(graph: Graph, step: Any, name: str, inner: Any, parts: Parts) -> Parts:
+    if isinstance(inner, str) and inner == "drop":
+        return []
+    return _weighted(graph, add_step(graph, inner, parts), step.transformer_weights, name)
 
 
 def _weighted(graph: Graph, parts: Parts, weights: Any, name: str) -> Parts:

@@ -137,19 +137,6 @@ def name_of(item: Any, position: int) -> str:
     return str(item) if isinstance(item, str | os.PathLike) else f"item {position}"
 
 
-def require(module: str, caller: str, extra: str) -> Any:
-    """Return an optional module, or say how to get it."""
-    from importlib import import_module
-
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            f"{caller} needs {module}, which cannot be imported ({error}): "
-            f'run pip install "kinlearn[{extra}]".'
-        ) from error
-
-
 def check_vectors(X: Any, caller: str, *, allow_empty: bool) -> list[Floats]:
     """Return a list of two-dimensional arrays of one width."""
     found = [np.asarray(vectors, dtype=np.float64) for vectors in X]

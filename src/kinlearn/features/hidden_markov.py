@@ -14,7 +14,8 @@ from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.features._per_item import check_vectors, require
+from kinlearn.features._per_item import check_vectors
+from kinlearn.optional import require
 from kinlearn.threads import on_own_threads
 
 Floats = NDArray[np.float64]

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.features._per_item import PerItemTransformer, UnusableItem, require
+from kinlearn.features._per_item import PerItemTransformer, UnusableItem
+from kinlearn.optional import require
 
 KINDS = ("sift", "orb")
 WIDTHS = {"sift": 128, "orb": 256}

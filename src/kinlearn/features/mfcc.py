@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.fft import dct, next_fast_len, rfft
 from scipy.signal import get_window
 
-from kinlearn.features._per_item import PerItemTransformer, UnusableItem, require
+from kinlearn.features._per_item import PerItemTransformer, UnusableItem
+from kinlearn.optional import require
 
 Floats = NDArray[np.float64]
 LEAST_POWER = 1e-10

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.persistence.allowed import converters, find_type
-from kinlearn.persistence.arrays import sparse_matrix
-from kinlearn.persistence.budget import Budget
-from kinlearn.persistence.encode import ARRAY_KINDS, PLAIN_TYPES
-from kinlearn.persistence.errors import KinFileError
+from kinlearn.archives.arrays import ARRAY_KINDS, sparse_matrix
+from kinlearn.archives.errors import KinFileError
+from kinlearn.archives.memory_budget import Budget
+from kinlearn.persistence.allowed_types import converters, find_type
+from kinlearn.persistence.encode import PLAIN_TYPES
 from kinlearn.persistence.kernel_models import is_part, take_model
 from kinlearn.persistence.shapes import check_shapes
 

@@ -9,11 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from kinlearn.persistence.allowed import converters, name_of
+from kinlearn.archives.arrays import ARRAY_KINDS
+from kinlearn.persistence.allowed_types import converters, name_of
 from kinlearn.persistence.kernel_models import state_of
 
-# Kinds of arrays written as they are: numbers, fixed-length text, dates. Never Python objects.
-ARRAY_KINDS = "biufcUSMm"
 PLAIN_TYPES: dict[Any, str] = {
     bool: "bool",
     int: "int",

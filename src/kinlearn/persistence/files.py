@@ -16,14 +16,15 @@ import scipy
 import sklearn
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.persistence.allowed import name_of
-from kinlearn.persistence.archive import Archive, write_archive
-from kinlearn.persistence.atomic import replacing
+from kinlearn.archives.archive import Archive, write_archive
+from kinlearn.archives.atomic_write import replacing
+from kinlearn.archives.errors import KinFileError
+from kinlearn.persistence.allowed_types import name_of
 from kinlearn.persistence.decode import Decoder
 from kinlearn.persistence.describe import describe, feature_table
 from kinlearn.persistence.encode import Encoder
-from kinlearn.persistence.errors import KinFileError
 from kinlearn.persistence.rehearsal import answers, rehearse, with_few_centers
+from kinlearn.version import VERSION
 
 FORMAT = "kinlearn model"
 SCHEMA = 1  # what this version writes, and the newest it reads
@@ -94,7 +95,7 @@ def save(
         "answers": answers(model),
         "facts": noted,
     }
-    with replacing(path) as file:
+    with replacing(path) as partial, partial.open("wb") as file:
         write_archive(file, manifest, {"root": root, "objects": encoder.objects}, encoder.arrays)
 
 
@@ -212,10 +213,8 @@ def _check_schema(manifest: dict[str, Any]) -> None:
 
 
 def _versions() -> dict[str, str]:
-    import kinlearn
-
     return {
-        "kinlearn": kinlearn.__version__,
+        "kinlearn": VERSION,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.archives.errors import KinFileError
 from kinlearn.estimators._classifier import KernelClassifier
 from kinlearn.estimators._label_classifier import MultiLabelClassifier
 from kinlearn.estimators._task_classifier import TaskClassifier
 from kinlearn.kernels import resolve_kernel
 from kinlearn.model import Calibration, KernelModel, Labels, Link
-from kinlearn.persistence.errors import KinFileError
 
 NAMES = {
     "centers_",

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn.persistence.arrays import NUMBERS
-from kinlearn.persistence.budget import Budget
-from kinlearn.persistence.errors import KinFileError
+from kinlearn.archives.arrays import NUMBERS
+from kinlearn.archives.errors import KinFileError
+from kinlearn.archives.memory_budget import Budget
 
 # d features, c classes, m centres, s widths, t tasks, k score columns, l labels; other letters only
 # have to agree among themselves. "" is a number, "|" stands between ways to keep the same.

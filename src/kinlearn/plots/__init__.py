@@ -8,7 +8,6 @@ does not import matplotlib; drawing does.
 from kinlearn.plots._style import PALETTE, close, style_axes, subplots
 from kinlearn.plots.cv_surface import CVSurfaceDisplay
 from kinlearn.plots.embedding import EmbeddingDisplay
-from kinlearn.plots.error_curve import TaskErrorDisplay
 from kinlearn.plots.label_gain import LabelGainDisplay
 from kinlearn.plots.label_precision_recall import LabelPrecisionRecallDisplay
 from kinlearn.plots.label_similarity import LabelSimilarityDisplay
@@ -16,6 +15,7 @@ from kinlearn.plots.objective_path import ObjectivePathDisplay
 from kinlearn.plots.reliability import ReliabilityDisplay
 from kinlearn.plots.risk_coverage import RiskCoverageDisplay
 from kinlearn.plots.sharing import SharingDisplay
+from kinlearn.plots.task_error import TaskErrorDisplay
 from kinlearn.plots.task_similarity import TaskSimilarityDisplay
 
 __all__ = [

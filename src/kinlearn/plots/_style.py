@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kinlearn.optional import require
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -25,14 +27,7 @@ GRID = "#E6E6E6"
 
 def require_matplotlib(caller: str) -> Any:
     """``matplotlib.pyplot``, or a sentence that says how to get it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            f"{caller} draws with matplotlib, which cannot be imported ({error}): "
-            'run pip install "kinlearn[plot]".'
-        ) from error
-    return plt
+    return require("matplotlib.pyplot", caller, "plot")
 
 
 def subplots(
@@ -139,10 +134,22 @@ def style_axes(ax: Axes) -> Axes:
     return ax
 
 
-def axes_or_new(ax: Axes | None, caller: str, **kwargs: Any) -> Axes:
-    """The axes given, left as their owner styled them, or new ones in kinlearn's style."""
-    require_matplotlib(caller)
-    return subplots(**kwargs)[1][0, 0] if ax is None else ax
+class AxesDisplay:
+    """A display that draws on one pair of axes."""
+
+    ax_: Axes
+    figure_: Any
+
+    def _start(self, ax: Axes | None, **kwargs: Any) -> None:
+        """Take the axes given, as their owner styled them, or new ones in kinlearn's style."""
+        require_matplotlib(f"{type(self).__name__}.plot")
+        self.ax_ = subplots(**kwargs)[1][0, 0] if ax is None else ax
+        self.figure_ = self.ax_.figure
+
+
+def named(name: str | None, figures: str) -> str:
+    """Figures for a legend, behind the name they belong to if there is one."""
+    return figures if name is None else f"{name} ({figures})"
 
 
 def show_legend(ax: Axes, **kwargs: Any) -> None:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kinlearn.pipelines import last_step
 from kinlearn.plots._style import (
     FAINT,
     INK,
     PALETTE,
     SEQUENTIAL,
-    axes_or_new,
+    AxesDisplay,
     require_matplotlib,
     show_legend,
 )
@@ -26,7 +27,7 @@ Floats = NDArray[np.float64]
 _MAX_LABELLED = 12
 
 
-class CVSurfaceDisplay:
+class CVSurfaceDisplay(AxesDisplay):
     """Held-out score over sigma × reg on log axes, the best point and the weights of the mix.
 
     One cell per grid point, lighter where the score is better; a star marks the best single point
@@ -120,7 +121,7 @@ class CVSurfaceDisplay:
         CVSurfaceDisplay
         """
         require_matplotlib(f"{cls.__name__}.from_estimator")
-        tuned = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+        tuned = last_step(estimator)
         if not hasattr(tuned, "cv_results_"):
             raise TypeError(
                 f"{cls.__name__} needs a fitted estimator with cv_results_, such as LSPCCV or "
@@ -229,8 +230,7 @@ class CVSurfaceDisplay:
         CVSurfaceDisplay
             The display itself.
         """
-        self.ax_ = axes_or_new(ax, f"{type(self).__name__}.plot", panel_size=(5.8, 4.6))
-        self.figure_ = self.ax_.figure
+        self._start(ax, panel_size=(5.8, 4.6))
         finite = self.scores[np.isfinite(self.scores)]
         style = {"cmap": SEQUENTIAL} | kwargs
         if "norm" not in style:

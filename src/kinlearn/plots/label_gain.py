@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import average_precision_score, log_loss, roc_auc_score
 
-from kinlearn.plots._label_predictions import check_labels, label_probabilities, names_of
-from kinlearn.plots._style import FAINT, PALETTE, axes_or_new, require_matplotlib
+from kinlearn.plots._predictions import check_labels, label_probabilities, names_of
+from kinlearn.plots._style import FAINT, PALETTE, AxesDisplay, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ MEASURES = {
 MAX_NAMES = 60
 
 
-class LabelGainDisplay:
+class LabelGainDisplay(AxesDisplay):
     """Bars of each label's measure under one method minus that under another.
 
     A bar to the right is a label that the method (labels learnt together) predicts better than the
@@ -148,8 +148,7 @@ class LabelGainDisplay:
         defined = np.flatnonzero(~np.isnan(self.gains))
         order = defined[np.argsort(-self.gains[defined], kind="stable")]
         height = min(3.0 + 0.16 * len(order), 9.0)
-        self.ax_ = axes_or_new(ax, f"{type(self).__name__}.plot", panel_size=(5.2, height))
-        self.figure_ = self.ax_.figure
+        self._start(ax, panel_size=(5.2, height))
         values = self.gains[order]
         style: dict[str, Any] = {
             "color": [PALETTE[0] if value >= 0 else PALETTE[1] for value in values],

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import average_precision_score, precision_recall_curve
 
-from kinlearn.plots._label_predictions import check_labels, label_probabilities
-from kinlearn.plots._style import axes_or_new, percent, require_matplotlib, show_legend
+from kinlearn.plots._predictions import check_labels, label_probabilities
+from kinlearn.plots._style import AxesDisplay, named, percent, require_matplotlib, show_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class LabelPrecisionRecallDisplay:
+class LabelPrecisionRecallDisplay(AxesDisplay):
     """Precision against recall, micro-averaged and label by label (Fig. 2 of the paper).
 
     The thick curve takes all (case, label) pairs as one ranking; the faint ones are single labels.
@@ -150,11 +150,10 @@ class LabelPrecisionRecallDisplay:
         LabelPrecisionRecallDisplay
             The display itself.
         """
-        self.ax_ = axes_or_new(ax, f"{type(self).__name__}.plot", panel_size=(5.2, 4.2))
-        self.figure_ = self.ax_.figure
+        self._start(ax, panel_size=(5.2, 4.2))
         figures = f"AP {self.average_precision:.3f}, F {self.f1:.3f}"
         style: dict[str, Any] = {
-            "label": figures if self.name is None else f"{self.name} ({figures})",
+            "label": named(self.name, figures),
             "linewidth": 2.0,
             "drawstyle": "steps-post",
             "zorder": 3,

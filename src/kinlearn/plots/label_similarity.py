@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kinlearn.plots._label_predictions import names_of
-from kinlearn.plots._style import SEQUENTIAL, axes_or_new, require_matplotlib
+from kinlearn.pipelines import last_step
+from kinlearn.plots._predictions import names_of
+from kinlearn.plots._style import SEQUENTIAL, AxesDisplay, require_matplotlib
 from kinlearn.solvers.label_similarity import label_spectrum
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ DIVERGING = "PuOr_r"
 MAX_NAMES = 40
 
 
-class LabelSimilarityDisplay:
+class LabelSimilarityDisplay(AxesDisplay):
     """Similarity W of every two labels, similar ones side by side.
 
     Use :meth:`from_estimator` on a fitted :class:`~kinlearn.MultiLabelLSPC`, or give a matrix.
@@ -90,7 +91,7 @@ class LabelSimilarityDisplay:
         LabelSimilarityDisplay
         """
         require_matplotlib(f"{cls.__name__}.from_estimator")
-        last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+        last = last_step(estimator)
         similarity = getattr(last, "similarity_", None)
         if similarity is None or isinstance(similarity, list):
             raise TypeError(
@@ -114,8 +115,7 @@ class LabelSimilarityDisplay:
         LabelSimilarityDisplay
             The display itself.
         """
-        self.ax_ = axes_or_new(ax, f"{type(self).__name__}.plot", panel_size=(5.2, 4.4))
-        self.figure_ = self.ax_.figure
+        self._start(ax, panel_size=(5.2, 4.4))
         W = self.similarity - np.diag(np.diag(self.similarity))
         self.order_ = np.arange(len(W))
         if self.order and len(W) > 2:

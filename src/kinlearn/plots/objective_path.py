@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinlearn.plots._style import axes_or_new, show_legend
+from kinlearn.plots._style import AxesDisplay, show_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class ObjectivePathDisplay:
+class ObjectivePathDisplay(AxesDisplay):
     """Value of the objective after every iteration of a solver, as Fig. 1 of Zhang and Yeung.
 
     Use :meth:`from_estimator`; draw several solvers by passing one display's ``ax_`` to the next.
@@ -99,8 +99,7 @@ class ObjectivePathDisplay:
         """
         from matplotlib.ticker import MaxNLocator
 
-        self.ax_ = axes_or_new(ax, f"{type(self).__name__}.plot")
-        self.figure_ = self.ax_.figure
+        self._start(ax)
         style: dict[str, Any] = {"marker": "o", "markersize": 4, "label": name or self.name}
         style |= kwargs
         (self.line_,) = self.ax_.plot(np.arange(len(self.path)), self.path, **style)

@@ -11,7 +11,8 @@ from kinlearn.metrics import ReliabilityCurve, reliability_curve, top_label_outc
 from kinlearn.plots._predictions import predictions_of
 from kinlearn.plots._style import (
     FAINT,
-    axes_or_new,
+    AxesDisplay,
+    named,
     percent,
     require_matplotlib,
     show_legend,
@@ -26,7 +27,7 @@ _DIAGONAL_LABEL = "perfectly calibrated"
 _ROOT_TICKS = (0.0, 0.01, 0.1, 0.5, 1.0)
 
 
-class ReliabilityDisplay:
+class ReliabilityDisplay(AxesDisplay):
     """Accuracy against confidence per bin, with a histogram of the confidences underneath.
 
     Plots accuracy_b against confidence_b, b over bins of the probability of the most probable
@@ -218,8 +219,7 @@ class ReliabilityDisplay:
         ReliabilityDisplay
             The display itself.
         """
-        self.ax_ = axes_or_new(ax, f"{type(self).__name__}.plot", panel_size=(5.2, 4.8))
-        self.figure_ = self.ax_.figure
+        self._start(ax, panel_size=(5.2, 4.8))
         name = self.name if name is None else name
         ece = f"ECE {self.expected_calibration_error:.3f}"
         drawn_before = _histogram_axes(self.ax_) is not None or len(self.ax_.lines) > 0
@@ -228,7 +228,7 @@ class ReliabilityDisplay:
             self.ax_.plot(
                 [0, 1], [0, 1], color=FAINT, lw=1, ls=(0, (4, 3)), label=_DIAGONAL_LABEL, zorder=1
             )
-        style: dict[str, Any] = {"label": ece if name is None else f"{name} ({ece})"}
+        style: dict[str, Any] = {"label": named(name, ece)}
         # The points carry the message; a strong line would give bins of few cases equal voice.
         style |= {"linewidth": 1.3, "alpha": 0.55} | kwargs
         (self.line_,) = self.ax_.plot(self.curve.confidence, self.curve.accuracy, **style)

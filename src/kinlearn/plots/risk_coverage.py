@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from kinlearn.metrics import RiskCoverageCurve, risk_coverage_curve
 from kinlearn.plots._predictions import predictions_of
-from kinlearn.plots._style import axes_or_new, percent, require_matplotlib, show_legend
+from kinlearn.plots._style import AxesDisplay, named, percent, require_matplotlib, show_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _FEW = 0.1
 
 
-class RiskCoverageDisplay:
+class RiskCoverageDisplay(AxesDisplay):
     """Error among the cases answered against the share of the cases answered.
 
     Cases are answered from the most confident down; those below the confidence of a point are
@@ -154,12 +154,11 @@ class RiskCoverageDisplay:
         RiskCoverageDisplay
             The display itself.
         """
-        self.ax_ = axes_or_new(ax, f"{type(self).__name__}.plot", panel_size=(5.2, 3.8))
-        self.figure_ = self.ax_.figure
+        self._start(ax, panel_size=(5.2, 3.8))
         name = self.name if name is None else name
         area = f"area {self.area:.3f}"
         style: dict[str, Any] = {
-            "label": area if name is None else f"{name} ({area})",
+            "label": named(name, area),
             "linewidth": 1.6,
             "drawstyle": "steps-pre",
         } | kwargs

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinlearn.plots._style import FAINT, PALETTE, axes_or_new, require_matplotlib, show_legend
+from kinlearn.pipelines import last_step
+from kinlearn.plots._style import FAINT, PALETTE, AxesDisplay, require_matplotlib, show_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +24,7 @@ SCORE_NAMES = {
 }
 
 
-class SharingDisplay:
+class SharingDisplay(AxesDisplay):
     """Held-out score of every task with sharing, alone, and pooled, sorted by the gain.
 
     A line leads from each task's independent model to the shared one: blue where sharing gains,
@@ -84,7 +85,7 @@ class SharingDisplay:
         SharingDisplay
         """
         require_matplotlib(f"{cls.__name__}.from_estimator")
-        tuned = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+        tuned = last_step(estimator)
         if not hasattr(tuned, "sharing_report_"):
             raise TypeError(
                 f"{cls.__name__} needs a fitted estimator with sharing_report_, such as "
@@ -151,8 +152,7 @@ class SharingDisplay:
         gain = values["shared"] - values["independent"]
         self.order_ = np.argsort(np.where(np.isnan(gain), -np.inf, gain), kind="stable")
         height = min(1.6 + 0.24 * len(gain), 9.0)
-        self.ax_ = axes_or_new(ax, f"{type(self).__name__}.plot", panel_size=(5.8, max(height, 3)))
-        self.figure_ = self.ax_.figure
+        self._start(ax, panel_size=(5.8, max(height, 3)))
         at = np.arange(len(gain))
         ordered = {key: value[self.order_] for key, value in values.items()}
         colors = [PALETTE[0] if g >= 0 else PALETTE[1] for g in gain[self.order_]]

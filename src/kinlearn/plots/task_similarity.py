@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from kinlearn.plots._style import axes_or_new, require_matplotlib
+from kinlearn.plots._style import AxesDisplay, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ _MAX_LABELLED = 40
 DIVERGING = "PuOr"
 
 
-class TaskSimilarityDisplay:
+class TaskSimilarityDisplay(AxesDisplay):
     """Correlation between the scores of all pairs of tasks, ordered so that alike tasks meet.
 
     Two tasks are alike if their models score the same rows alike: the correlation is over rows and
@@ -158,8 +158,7 @@ class TaskSimilarityDisplay:
         TaskSimilarityDisplay
             The display itself.
         """
-        self.ax_ = axes_or_new(ax, f"{type(self).__name__}.plot", panel_size=(5.4, 4.6))
-        self.figure_ = self.ax_.figure
+        self._start(ax, panel_size=(5.4, 4.6))
         style: dict[str, Any] = {"cmap": DIVERGING, "vmin": -1.0, "vmax": 1.0} | kwargs
         self.image_ = self.ax_.imshow(self.correlation, **style)
         self.ax_.grid(False)

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kinlearn.solvers.splits import Splits
+from kinlearn.training.splits import Splits
 
 
 class Spectrum(Protocol):

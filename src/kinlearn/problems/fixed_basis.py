@@ -11,7 +11,7 @@ from kinlearn.kernels import KernelMap
 from kinlearn.kernels.measures import Rows
 from kinlearn.problems.basis import Basis
 from kinlearn.solvers.fixed_centers import FixedCenterSpectrum
-from kinlearn.solvers.splits import Splits
+from kinlearn.training.splits import Splits
 
 
 class FixedBasis(Basis):

@@ -16,10 +16,10 @@ from kinlearn.problems.tasks_from_sums import GENERAL_HELD_OUT_ROWS
 from kinlearn.solvers.label_similarity import label_spectrum
 from kinlearn.solvers.label_sums import LabelSums, similarity_of_sums
 from kinlearn.solvers.multitask_primal import effective_sharing
-from kinlearn.solvers.primal import RidgeInverse, leave_one_out
+from kinlearn.solvers.ridge_from_sums import RidgeInverse, leave_one_out
 from kinlearn.solvers.task_covariance import unseen_weight
 from kinlearn.solvers.task_systems import TaskSystem, task_system
-from kinlearn.statistics import NormalEquations
+from kinlearn.sums import NormalEquations
 
 
 @dataclass(frozen=True)

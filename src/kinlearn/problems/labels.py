@@ -20,8 +20,8 @@ from kinlearn.solvers.label_fits import (
 )
 from kinlearn.solvers.label_problems import LabelProblem, class_problems, indicator_problems
 from kinlearn.solvers.label_similarity import Similarity
-from kinlearn.solvers.splits import Splits
 from kinlearn.threads import side_by_side
+from kinlearn.training.splits import Splits
 from kinlearn.training.training_set import TrainingSet
 
 # Selecting needs far less accuracy than the model itself.

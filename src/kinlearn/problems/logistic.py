@@ -12,13 +12,13 @@ from kinlearn.kernels import KernelMap
 from kinlearn.kernels.measures import Rows
 from kinlearn.problems.problem import Array, Axes, Point, Solution, by_width
 from kinlearn.problems.tasks_dual import TasksDual
-from kinlearn.solvers.copies import remaining
+from kinlearn.solvers.held_out_copies import remaining
 from kinlearn.solvers.logistic_newton import LogisticSolution
 from kinlearn.solvers.logistic_path import FeaturePath, Stopping
 from kinlearn.solvers.logistic_tasks import TaskPath
-from kinlearn.solvers.splits import Block, Leaving, Splits
 from kinlearn.solvers.task_covariance import unseen_weight
 from kinlearn.threads import side_by_side
+from kinlearn.training.splits import Block, Leaving, Splits
 
 Index = NDArray[np.intp]
 

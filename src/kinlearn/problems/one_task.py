@@ -15,9 +15,9 @@ from kinlearn.problems.costs import warn_if_large
 from kinlearn.problems.fixed_basis import ClasswiseFixedBasis, FixedBasis
 from kinlearn.problems.problem import Array, Axes, Point, Solution, by_width
 from kinlearn.problems.square_basis import FAST_ROWS, FullBasis, square_basis
-from kinlearn.solvers.splits import Splits
 from kinlearn.threads import side_by_side, threaded_blas
 from kinlearn.training.centers import Centers
+from kinlearn.training.splits import Splits
 from kinlearn.training.training_set import TrainingSet
 
 # Decompositions kept for the refit, instead of being made again, up to this much memory.

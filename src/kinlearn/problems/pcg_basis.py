@@ -23,7 +23,7 @@ from kinlearn.solvers.center_preconditioner import (
 )
 from kinlearn.solvers.feature_passes import FeaturePasses, FoldedTargets
 from kinlearn.solvers.pcg import ridge_pcg
-from kinlearn.solvers.splits import Splits
+from kinlearn.training.splits import Splits
 
 # Up to this many centres the preconditioner uses them all; beyond, as many as the second number.
 FULL_PRECONDITIONER = 10_000

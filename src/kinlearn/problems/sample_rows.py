@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.statistics import NormalEquations
-from kinlearn.statistics.held_out_sample import HeldOutSample
+from kinlearn.sums import NormalEquations
+from kinlearn.sums.held_out_sample import HeldOutSample
 from kinlearn.tasks import find_tasks
 from kinlearn.training.copies import (
     DistinctRows,

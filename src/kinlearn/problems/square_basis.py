@@ -11,8 +11,8 @@ from kinlearn.problems.basis import Basis, Spectrum
 from kinlearn.solvers.cholesky import fit_with_leave_one_out, ridge_solutions
 from kinlearn.solvers.few_weights import FewWeightsSpectrum
 from kinlearn.solvers.spectral import SymmetricSpectrum
-from kinlearn.solvers.splits import Splits
 from kinlearn.solvers.weighted import WeightedSpectrum
+from kinlearn.training.splits import Splits
 
 # Up to this many regs of a width, a Cholesky factorisation each is cheaper than decomposing.
 CHOLESKIES_PER_DECOMPOSITION = 10

@@ -15,9 +15,9 @@ from kinlearn.kernels import KernelMap
 from kinlearn.problems.problem import Array, Axes, Point, Solution
 from kinlearn.solvers import multitask_dual as dual
 from kinlearn.solvers.multitask_held_out import held_out, leave_one_out_single
-from kinlearn.solvers.splits import Splits
 from kinlearn.solvers.task_covariance import task_covariances, unseen_weight
 from kinlearn.threads import side_by_side, threaded_blas
+from kinlearn.training.splits import Splits
 from kinlearn.training.training_set import TrainingSet
 
 # Kept so that nothing is decomposed twice: decompositions up to this much memory, and beyond these

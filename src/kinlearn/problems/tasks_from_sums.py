@@ -17,12 +17,12 @@ from kinlearn.kernels.measures import Rows
 from kinlearn.problems.problem import Array, Axes, Point, Solution
 from kinlearn.problems.tasks_dual import task_solution
 from kinlearn.solvers.multitask_primal import effective_sharing
-from kinlearn.solvers.splits import Splits
 from kinlearn.solvers.task_covariance import unseen_weight
 from kinlearn.solvers.task_systems import TaskSystem, task_system
-from kinlearn.statistics.task_sums import TaskSums
+from kinlearn.sums.task_sums import TaskSums
 from kinlearn.threads import side_by_side
 from kinlearn.training.centers import Centers
+from kinlearn.training.splits import Splits
 from kinlearn.training.training_set import TrainingSet
 
 Index = NDArray[np.intp]

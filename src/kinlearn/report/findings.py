@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.report.evaluation import Evaluation, LabelEvaluation
+from kinlearn.cells.schema import TableSchema
 from kinlearn.report.importance import Importance
 from kinlearn.report.measures import Measure, calibration_error, measure
 from kinlearn.tables.columns import Column
-from kinlearn.tables.schema import TableSchema
+from kinlearn.tables.evaluation import Evaluation, LabelEvaluation
 
 # Tables of parts show figures without intervals below so many rows: they would say nothing.
 FEW_ROWS = 30

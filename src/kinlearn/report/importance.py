@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn import LSPC, MultiLabelLSPC, MultiTaskLSPC
-from kinlearn.tables.handing import bare_classifier
+from kinlearn.cells.schema import TableSchema
+from kinlearn.tables.hand_over import bare_classifier
 from kinlearn.tables.pipeline import make_model
-from kinlearn.tables.schema import TableSchema
 
 N_REPEATS = 5
 MAX_TRAIN, MAX_TEST = 3000, 1500

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.report.evaluation import Evaluation
+from kinlearn.tables.evaluation import Evaluation
 
 Floats = NDArray[np.float64]
 

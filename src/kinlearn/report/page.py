@@ -6,7 +6,6 @@ from html import escape
 
 import numpy as np
 
-import kinlearn
 from kinlearn.report.conclusions import conclusions, interval, percent
 from kinlearn.report.findings import SUSPICIOUS, Findings, Part
 from kinlearn.report.html import (
@@ -27,6 +26,7 @@ from kinlearn.report.pictures import (
     risk_picture,
     surface_picture,
 )
+from kinlearn.version import VERSION
 
 _SHOWN_CELLS = 6
 _MAX_CONFUSION = 12
@@ -50,7 +50,7 @@ def make_page(found: Findings) -> str:
     kept = [(anchor, title, parts) for anchor, title, parts in sections if parts]
     links = "".join(f'<a href="#{anchor}">{html(title)}</a>' for anchor, title, _ in kept)
     head = Markup(
-        f"<header><p class=under>kinlearn {kinlearn.__version__} · report on "
+        f"<header><p class=under>kinlearn {VERSION} · report on "
         f"{html(found.file)}</p><h1>Predicting {html(found.title)}</h1></header>"
         f"<nav aria-label=Sections>{links}</nav>"
     )

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.stats import beta as beta_law
 
 from kinlearn.metrics import reliability_curve, risk_coverage_curve
-from kinlearn.report.evaluation import Evaluation
 from kinlearn.report.importance import Importance
 from kinlearn.report.svg import Plot, bars, heat_map
+from kinlearn.tables.evaluation import Evaluation
 
 N_BINS = 10
 _MAX_POINTS = 400

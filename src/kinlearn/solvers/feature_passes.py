@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.kernels.evaluation import row_blocks
-from kinlearn.solvers.copies import remaining
-from kinlearn.solvers.splits import Splits
+from kinlearn.solvers.held_out_copies import remaining
 from kinlearn.threads import room, side_by_side
+from kinlearn.training.splits import Splits
 
 Array: TypeAlias = NDArray[np.float64]
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinlearn.solvers.copies import without_block, without_one_copy
+from kinlearn.solvers.held_out_copies import without_block, without_one_copy
 from kinlearn.solvers.spectral import SymmetricSpectrum
-from kinlearn.solvers.splits import Block, Splits
+from kinlearn.training.splits import Block, Splits
 
 
 @dataclass

@@ -8,10 +8,10 @@ from typing import Protocol
 
 import numpy as np
 
-from kinlearn.solvers.copies import remaining, without_one_copy
-from kinlearn.solvers.gram import gram
+from kinlearn.solvers.held_out_copies import remaining, without_one_copy
 from kinlearn.solvers.lapack import eigh
-from kinlearn.solvers.splits import Block, Splits
+from kinlearn.sums.gram import gram
+from kinlearn.training.splits import Block, Splits
 
 
 class FeatureSource(Protocol):

@@ -14,7 +14,6 @@ from kinlearn.solvers.masked_labels import solve_masked, unrotate
 from kinlearn.solvers.multilabel_cg import IterativeSolution, solve_cg
 from kinlearn.solvers.multilabel_direct import solve_direct
 from kinlearn.solvers.multilabel_held_out import LeaveOneOut
-from kinlearn.solvers.splits import Block, Leaving, Splits
 from kinlearn.solvers.sylvester import (
     FeatureSpectrum,
     feature_spectrum,
@@ -22,6 +21,7 @@ from kinlearn.solvers.sylvester import (
     rotate_targets,
     spectral_filter,
 )
+from kinlearn.training.splits import Block, Leaving, Splits
 
 Array: TypeAlias = NDArray[np.float64]
 Points: TypeAlias = "list[tuple[float, float]]"  # (reg, sharing)

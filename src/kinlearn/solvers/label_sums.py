@@ -23,7 +23,7 @@ from kinlearn.solvers.label_similarity import (
     keep_strongest,
 )
 from kinlearn.solvers.lapack import eigh
-from kinlearn.solvers.primal import held_out_scores
+from kinlearn.solvers.ridge_from_sums import held_out_scores
 from kinlearn.solvers.sylvester import precision_factors
 
 Array = NDArray[np.float64]

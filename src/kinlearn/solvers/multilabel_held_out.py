@@ -12,7 +12,8 @@ Centres that are the rows are left out with their rows. With ``D½K = P diag(s) 
 
 unweighted this is ``ξ_i - Re[(Gξ)_i / G_ii]`` with ``G = (K + i√ρ I)⁻¹``. Fixed centres use the
 leverages of ordinary least squares, ``(q_i - h_i ξ_i)/(1 - h_i)``. Where a row stands for several
-copies and one of them leaves, the row and its centre stay (:mod:`kinlearn.solvers.copies`).
+copies and one of them leaves, the row and its centre stay
+(:mod:`kinlearn.solvers.held_out_copies`).
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.solvers.copies import without_block, without_one_copy
-from kinlearn.solvers.primal import held_out_scores
-from kinlearn.solvers.splits import Block, Splits
+from kinlearn.solvers.held_out_copies import without_block, without_one_copy
+from kinlearn.solvers.ridge_from_sums import held_out_scores
 from kinlearn.solvers.sylvester import FeatureSpectrum, precision_factors, rotate_targets
+from kinlearn.training.splits import Block, Splits
 
 Array: TypeAlias = NDArray[np.float64]
 

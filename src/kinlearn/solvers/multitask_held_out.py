@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.solvers.copies import remaining, without_one_copy
+from kinlearn.solvers.held_out_copies import remaining, without_one_copy
 from kinlearn.solvers.multitask_dual import (
     SpectrumPart,
     TaskSpectrum,
@@ -31,7 +31,7 @@ from kinlearn.solvers.multitask_dual import (
     inverse,
     ridges,
 )
-from kinlearn.solvers.splits import Block, Leaving, Splits
+from kinlearn.training.splits import Block, Leaving, Splits
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -180,7 +180,7 @@ def _leave_block_out(
 
     Where a share s of a row's weight leaves, D⁻¹ grows there and z becomes z'. In the coordinates
     of D½, T = diag((1-s)/s)/ρ and G the block of the inverse, as in
-    :func:`~kinlearn.solvers.copies.without_block`: ``λ = (T + G)⁻¹(x + G D^½(z' - z))``,
+    :func:`~kinlearn.solvers.held_out_copies.without_block`: ``λ = (T + G)⁻¹(x + G D^½(z' - z))``,
     ``q = z' - D^(-½)λ/s``.
     """
     root = root_weights[part.rows, None]

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from kinlearn.solvers.primal import RidgeInverse, held_out_scores
-from kinlearn.statistics.packed import add_gram, packed_zeros, symmetric
-from kinlearn.statistics.task_sums import TaskSums
+from kinlearn.solvers.ridge_from_sums import RidgeInverse, held_out_scores
+from kinlearn.sums.packed_matrix import add_gram, packed_zeros, symmetric
+from kinlearn.sums.task_sums import TaskSums
 
 Array = NDArray[np.float64]
 # Rank updates of this many rows at a time run at the speed of matrix products.

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from kinlearn.solvers.primal import RidgeInverse, held_out_scores
+from kinlearn.solvers.ridge_from_sums import RidgeInverse, held_out_scores
 from kinlearn.solvers.task_covariance import components, laplacian
-from kinlearn.statistics.task_sums import TaskSums
+from kinlearn.sums.task_sums import TaskSums
 
 Array = NDArray[np.float64]
 MAX_STEPS = 3000

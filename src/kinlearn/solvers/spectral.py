@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinlearn.solvers.copies import without_block, without_one_copy
+from kinlearn.solvers.held_out_copies import without_block, without_one_copy
 from kinlearn.solvers.lapack import eigh, pivoted_cholesky
-from kinlearn.solvers.splits import Block, Splits
+from kinlearn.training.splits import Block, Splits
 
 # A wide kernel has few eigenvalues that matter: those a pivoted Cholesky factorisation finds before
 # nothing above this is left on the diagonal (of kernels whose diagonal is one). What is left out is

@@ -11,7 +11,7 @@ from kinlearn.solvers.multitask_primal import SharedSystem, effective_sharing
 from kinlearn.solvers.multitask_primal_general import GeneralSystem, PooledSystem
 
 if TYPE_CHECKING:
-    from kinlearn.statistics.task_sums import TaskSums
+    from kinlearn.sums.task_sums import TaskSums
 
 Array = NDArray[np.float64]
 

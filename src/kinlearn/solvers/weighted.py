@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinlearn.solvers.copies import without_block, without_one_copy
+from kinlearn.solvers.held_out_copies import without_block, without_one_copy
 from kinlearn.solvers.lapack import eigh
-from kinlearn.solvers.primal import LARGEST_LEVERAGE
-from kinlearn.solvers.splits import Block, Splits
+from kinlearn.solvers.ridge_from_sums import LARGEST_LEVERAGE
+from kinlearn.training.splits import Block, Splits
 
 
 @dataclass

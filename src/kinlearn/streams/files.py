@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kinlearn.optional import require
+
 
 def read_tables(path: Path, batch_rows: int) -> Iterator[Any]:
     """Yield pyarrow tables of at most `batch_rows` rows from one file.
@@ -17,7 +19,7 @@ def read_tables(path: Path, batch_rows: int) -> Iterator[Any]:
     batch_rows : int
         Rows at a time.
     """
-    pa = _pyarrow()
+    pa = require("pyarrow", "Reading files", "stream")
     try:
         yield from _recut(pa, _record_batches(path, batch_rows), batch_rows)
     except (pa.ArrowException, OSError) as error:
@@ -74,11 +76,3 @@ def _recut(pa: Any, batches: Iterator[Any], batch_rows: int) -> Iterator[Any]:
             waiting = rest.to_batches() if n_waiting else []
     if n_waiting:
         yield pa.Table.from_batches(waiting)
-
-
-def _pyarrow() -> Any:
-    try:
-        import pyarrow as pa
-    except ImportError as error:
-        raise ImportError('Reading files needs pyarrow: pip install "kinlearn[stream]".') from error
-    return pa

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.tables.cells import CellRules
-from kinlearn.tables.refusals import TableError, require, unknown_column
+from kinlearn.cells.cell_rules import CellRules
+from kinlearn.cells.refusals import TableError, unknown_column
+from kinlearn.optional import require
 
 NUMERIC, CATEGORICAL, DROPPED = "numeric", "categorical", "dropped"
 # Beyond this many categories, most of them seen once, a column names its rows or is free text.

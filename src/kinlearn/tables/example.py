@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kinlearn.datasets import make_clinic_table
+from kinlearn.optional import require
 from kinlearn.tables.output import table_writer
-from kinlearn.tables.refusals import require
 
 _CHUNK = 50_000
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kinlearn.tables.refusals import TableError, require
-from kinlearn.tables.text import (
+from kinlearn.cells.refusals import TableError, refuse_duplicates
+from kinlearn.optional import require
+from kinlearn.tables.text_format import (
     check_encoding,
     find_ragged_row,
     open_text,
     read_header,
-    refuse_duplicates,
 )
 
 TEXT_SUFFIXES = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": ","}

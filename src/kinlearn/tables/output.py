@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import csv
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from kinlearn.archives.atomic_write import replacing
+from kinlearn.cells.refusals import TableError
+from kinlearn.optional import require
 from kinlearn.tables.files import PARQUET_SUFFIXES, TEXT_SUFFIXES
-from kinlearn.tables.refusals import TableError, require
 
 
 def check_output(path: Path, *, force: bool, inputs: Sequence[Path] = ()) -> None:
@@ -35,27 +35,6 @@ def check_table_suffix(path: Path) -> None:
             f"{path} ends in {path.suffix or 'nothing'!r}, so its format is unknown: end it in one "
             f"of {', '.join(known)}."
         )
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a file beside `path` to write, which takes its place when all went well."""
-    handle, name = tempfile.mkstemp(
-        dir=path.absolute().parent, prefix=f".{path.name}.", suffix=path.suffix
-    )
-    os.close(handle)
-    partial = Path(name)
-    try:
-        yield partial
-        with partial.open("rb+") as stream:
-            os.fsync(stream.fileno())
-        # mkstemp makes files for their owner alone; a result is as open as any other file.
-        mask = os.umask(0)
-        os.umask(mask)
-        partial.chmod(0o666 & ~mask)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

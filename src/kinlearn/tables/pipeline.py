@@ -9,8 +9,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from kinlearn.tables.schema import TableSchema
-from kinlearn.tables.table_cells import TableCells
+from kinlearn.cells.schema import TableSchema
+from kinlearn.cells.table_cells import TableCells
 
 # Rarer categories beyond this many share one column, and a category never seen joins them.
 MAX_ONE_HOT = 40

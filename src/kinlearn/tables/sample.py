@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kinlearn.cells.refusals import TableError
+from kinlearn.optional import require
 from kinlearn.tables.files import TableFile
-from kinlearn.tables.refusals import TableError, require
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.tables.cells import CellRules, objects
-from kinlearn.tables.refusals import TableError, quoted
+from kinlearn.cells.cell_rules import CellRules, objects
+from kinlearn.cells.refusals import TableError, quoted
 
 MAX_CLASSES = 100
 # Numbers with more distinct values than this, many of them rare, are to be predicted as numbers.

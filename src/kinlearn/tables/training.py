@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn import LSPCCV, MultiLabelLSPCCV, MultiTaskLSPCCV
-from kinlearn.report.evaluation import Evaluation, LabelEvaluation
-from kinlearn.tables.cells import MISSING, CellRules, objects
+from kinlearn.cells.cell_rules import MISSING, CellRules, objects
+from kinlearn.cells.refusals import TableError, unknown_column
+from kinlearn.cells.schema import TableSchema
 from kinlearn.tables.columns import Column, features_of, infer_columns
+from kinlearn.tables.evaluation import Evaluation, LabelEvaluation
 from kinlearn.tables.files import TableFile
-from kinlearn.tables.handing import bare_classifier, label_rule, with_hand_over
+from kinlearn.tables.hand_over import bare_classifier, label_rule, with_hand_over
 from kinlearn.tables.pipeline import make_model, task_names
-from kinlearn.tables.refusals import TableError, unknown_column
 from kinlearn.tables.sample import Sample, fingerprint, read_sample
-from kinlearn.tables.schema import TableSchema
 from kinlearn.tables.targets import read_classes, read_labels
 
 # Rows read when the user names no number: tasks are solved together, in the cube of the rows.
@@ -45,7 +45,7 @@ class Wishes:
     numeric, categorical, drop : list of str
         Kinds of columns decided on.
     missing, decimal
-        How cells are read; see :class:`kinlearn.tables.cells.CellRules`.
+        How cells are read; see :class:`kinlearn.cells.cell_rules.CellRules`.
     max_rows : int or None
         Largest number of rows to train on.
     max_error : float

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.solvers.splits import Block, Splits
 from kinlearn.training.copies import DistinctRows, Units
 from kinlearn.training.folds import Validation, in_order_of_values, leaving_of_units, report_folds
 from kinlearn.training.label_folds import deal_labels
+from kinlearn.training.splits import Block, Splits
 
 
 def deal_copies(

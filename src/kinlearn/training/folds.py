@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 
-from kinlearn.solvers.splits import Block, Leaving, Splits
 from kinlearn.training.copies import DistinctRows, Units
 from kinlearn.training.label_folds import deal_labels
+from kinlearn.training.splits import Block, Leaving, Splits
 
 Fold = tuple[np.ndarray, np.ndarray]  # passed rows to train on, and to test on
 # Folds for what is learnt from held-out scores: weights of grid points, scales, offsets, beta. Of

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from kinlearn.selection.grids import SHARINGS, default_regs, default_sigmas
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
@@ -37,7 +38,6 @@ from kinlearn import (
 )
 from kinlearn.datasets import make_related_tasks
 from kinlearn.kernels import resolve_kernel
-from kinlearn.selection.grids import SHARINGS, default_regs, default_sigmas
 from kinlearn_experiments.machine import machine_facts
 from kinlearn_experiments.measures.timing import paired_ratio, side_by_side
 from kinlearn_experiments.results import RESULTS, Results, significant

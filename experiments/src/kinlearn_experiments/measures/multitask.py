@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from kinlearn.selection.grids import SHARINGS, default_regs, default_sigmas
 from scipy.linalg import eigh
 from threadpoolctl import threadpool_limits
 
 from kinlearn import MultiTaskLSPC, MultiTaskLSPCCV
 from kinlearn.datasets import make_related_tasks
 from kinlearn.kernels import resolve_kernel
-from kinlearn.selection.grids import SHARINGS, default_regs, default_sigmas
 from kinlearn_experiments.machine import machine_facts
 from kinlearn_experiments.measures.timing import paired_ratio, side_by_side
 from kinlearn_experiments.results import RESULTS, Results, significant

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.estimators._solver_choice import EXPONENTIAL
+from kinlearn.solvers.solver_choice import EXPONENTIAL
 from kinlearn_experiments.measures import pcg
 from kinlearn_experiments.quotes.registry import digits, extent, power, quote, quotes
 from kinlearn_experiments.quotes.stored import QuoteError, at, cells

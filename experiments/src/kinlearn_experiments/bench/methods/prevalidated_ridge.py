@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from kinlearn.posterior import calibrated, fit_beta, log_loss_rows
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-
-from kinlearn.posterior import calibrated, fit_beta, log_loss_rows
 
 Floats = NDArray[np.float64]
 REGS = np.logspace(-3, 3, 13)
