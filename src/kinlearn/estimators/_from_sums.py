@@ -10,14 +10,17 @@ from numpy.typing import NDArray
 
 from kinlearn.estimators._batches import class_factors
 from kinlearn.estimators._label_classifier import find_thresholds
+from kinlearn.estimators._task_classifier import of_one_task
 from kinlearn.familiarity import sampled_support
 from kinlearn.model import Calibration, KernelModel, ScoreLayout, uncalibrated
-from kinlearn.problems.from_sums import LabelsOfSums, Posed
+from kinlearn.problems.from_sums import LabelsOfSums, Posed, TasksOfSums
 from kinlearn.problems.problem import Solution
 from kinlearn.problems.sample_rows import SampleRows, kept_rows
 from kinlearn.selection.calibration import label_links
 from kinlearn.selection.held_out import HeldOut
-from kinlearn.selection.tune import Grid, search_grid
+from kinlearn.selection.scoring import resolve_scoring
+from kinlearn.selection.sharing_report import sharing_report
+from kinlearn.selection.tune import search_grid
 from kinlearn.sums import NormalEquations
 
 Array = NDArray[np.float64]
@@ -48,7 +51,7 @@ def solved(estimator: Any, sums: NormalEquations, rows: SampleRows | None = None
     for name in [name for name in vars(estimator) if name.endswith("_")]:
         delattr(estimator, name)
     factors = target_factors(estimator, sums)
-    tuned = hasattr(estimator, "_stream_axes")
+    tuned = hasattr(estimator, "_stream_grid")
     calibrated = estimator.posterior == "calibrated"
     if rows is None and (
         tuned or calibrated or isinstance(getattr(estimator, "threshold", None), str)
@@ -65,6 +68,7 @@ def solved(estimator: Any, sums: NormalEquations, rows: SampleRows | None = None
             f"{type(estimator).__name__} needs rows to tune on, of which these sums keep none: "
             "make them with n_held_out above 0, or add further rows."
         )
+    scores: Array | None
     if tuned:
         solution, calibration, scores, more = _tune(estimator, posed, held, sums)
         facts |= more
@@ -150,18 +154,25 @@ def _tune(
 ) -> tuple[Solution, Calibration, Array, dict[str, Any]]:
     """Tune from sums: all but the width, which is that of their features."""
     assert held is not None
-    axes, growing = estimator._stream_axes(sums)
-    rows = held if posed.tasks is None else held.averaged(getattr(estimator, "average", "pooled"))
+    labels, several = posed.labels, isinstance(posed.problem, TasksOfSums)
+    scoring = resolve_scoring(
+        estimator.scoring, labels=hasattr(estimator, "n_similar"), indicator=labels.indicator
+    )
     search, learnt = search_grid(
         posed.problem,
-        Grid(axes, growing, vote="sigma" if posed.tasks is not None else None),
-        rows,
-        estimator._stream_scoring(posed.labels),
+        estimator._stream_grid(posed, sums),
+        held.averaged(getattr(estimator, "average", "pooled")),
+        scoring,
         estimator.combine,
-        scales=posed.tasks is None and estimator.posterior == "calibrated",
+        scales=not several and estimator.posterior == "calibrated",
     )
     solution = posed.problem.mixed(search.points, learnt.weights)
     facts = {**search.facts(), "weights_": learnt.weights}
+    if several:
+        names = [] if posed.tasks is None else posed.tasks.tolist()
+        facts["sharing_report_"] = sharing_report(search, estimator.combine, learnt.weights, names)
+    elif hasattr(estimator, "similarity") and not hasattr(estimator, "n_similar"):
+        solution = of_one_task(solution, 1.0)
     return solution, learnt.calibration, learnt.scores, facts
 
 

@@ -31,7 +31,7 @@ def stopping_of(estimator: Any) -> Stopping:
         raise ValueError(
             f"max_iter must be a positive whole number or None, but {most!r} was given."
         )
-    return Stopping(estimator.solver, float(estimator.tol), most)
+    return Stopping(estimator.solver, float(estimator.tol), None if most is None else int(most))
 
 
 def warn_if_stopped(estimator: Any, facts: dict[str, Any]) -> None:

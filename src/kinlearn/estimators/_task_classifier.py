@@ -16,7 +16,7 @@ from kinlearn.estimators._task_similarity import resolve_similarity
 from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.model import one_column
 from kinlearn.problems.costs import warn_if_many_task_rows
-from kinlearn.problems.from_sums import Posed, TasksOfSums, class_labels
+from kinlearn.problems.from_sums import OneTaskOfSums, Posed, TasksOfSums, class_labels
 from kinlearn.problems.problem import Solution
 from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.problems.tasks_dual import TasksDual
@@ -294,7 +294,9 @@ def pose_tasks(
 ) -> Posed:
     """The problem of tasks that sums pose."""
     similarity = resolve_similarity(estimator.similarity, sums.tasks)
-    problem = TasksOfSums(sums, rows, similarity)
     labels = class_labels(sums, factors, type(estimator).__name__)
     facts = {"similarity_": similarity, "task_class_seen_": sums.class_counts() > 0}
+    if len(similarity) == 1 and hasattr(estimator, "sharings"):
+        return Posed(OneTaskOfSums(sums, rows), labels, rows, sums.tasks, facts)
+    problem = TasksOfSums(sums, rows, similarity)
     return Posed(problem, labels, problem.rows, sums.tasks, facts)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from kinlearn.estimators._classifier import KernelClassifier
 from kinlearn.estimators._logistic import one_task_logistic, stopping_of, warn_if_stopped
 from kinlearn.kernels import KernelMap
@@ -138,7 +136,7 @@ class KernelLogisticRegression(KernelClassifier):
         features = KernelMap(kernel, centers.rows, self.memory_mb)
         problem = LogisticProblem(one_task_logistic(data, features, centers, 1), stopping)
         point = {"sigma": float(sigma), "reg": float(self.reg)}
-        solution = problem.mixed([point], np.ones(1))
+        solution, _ = problem.solve(point, None)
         warn_if_stopped(self, solution.facts)
         n_classes = data.sizes[0]
         log_odds = uncalibrated(ScoreLayout(False, data.sizes), n_classes, beta=1.0)

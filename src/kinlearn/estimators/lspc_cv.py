@@ -6,15 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._checks import check_choice, grid_or
 from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, KernelClassifier, mean_diagonal
 from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
+from kinlearn.problems.from_sums import OneTaskOfSums, Posed, class_labels
 from kinlearn.problems.one_task import OneTask, one_task_basis
+from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.selection import combine as combining
 from kinlearn.selection.held_out import HeldOut
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.tune import Grid, Repeated, default_regs, default_sigmas, tune
+from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
 from kinlearn.training.training_set import TrainingSet, check_groups
 
@@ -124,6 +128,13 @@ class LSPCCV(KernelClassifier):
     >>> model.predict_proba(X[:1]).round(2)
     array([[1., 0., 0.]])
     """
+
+    partial_fit = streaming.partial_fit
+    forget = streaming.forget
+    calibrate = streaming.calibrate
+    fit_stream = streaming.fit_stream
+    fit_statistics = streaming.fit_statistics
+    refit = streaming.refit
 
     def __init__(
         self,
@@ -237,6 +248,30 @@ class LSPCCV(KernelClassifier):
         self._keep(model, **tuned.facts(self.store_cv_scores))
         return self
 
+    def _pose(self, sums: NormalEquations, rows: SampleRows | None, factors: np.ndarray) -> Posed:
+        """The problem that sums pose."""
+        labels = class_labels(sums, factors, type(self).__name__)
+        return Posed(OneTaskOfSums(sums, rows), labels, rows)
+
+    def _stream_grid(self, posed: Posed, sums: NormalEquations) -> Grid:
+        axes = {"sigma": np.array([sums.sigma]), "reg": regs_of_sums(self.regs, sums)}
+        return Grid(axes, {"reg": self.regs is None})
+
+    def _check_stream_parameters(self) -> None:
+        check_choice("combine", self.combine, combining.RULES)
+        resolve_scoring(self.scoring)
+
+
+def regs_of_sums(regs: Any, sums: NormalEquations) -> np.ndarray:
+    """The regs to try on sums, as given or by default."""
+    sample, scale = sums.held_out_sample(), 1.0
+    if regs is None and sample is not None:
+        features = sums.features()
+        if not features.kernel.unit_diagonal:
+            some = KernelMap(features.kernel, sample.X[:500]).square(sums.sigma)
+            scale = float(np.abs(np.diagonal(some)).mean())
+    return grid_or("regs", regs, default_regs(scale))
+
 
 def one_task_axes(
     estimator: Any, data: TrainingSet, kernel: Kernel, median: float
@@ -245,7 +280,9 @@ def one_task_axes(
     sigmas = np.ones(1)
     if kernel.has_width:
         sigmas = grid_or("sigmas", estimator.sigmas, default_sigmas(median))
-    regs = default_regs(mean_diagonal(data, kernel, median)) if estimator.regs is None else None
+    regs = np.empty(0)
+    if estimator.regs is None:
+        regs = default_regs(mean_diagonal(data, kernel, median))
     return {"sigma": sigmas, "reg": grid_or("regs", estimator.regs, regs)}
 
 

@@ -6,20 +6,26 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._checks import check_choice, check_positive, grid_or, sharing_grid
 from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, mean_diagonal
 from kinlearn.estimators._label_classifier import (
     MultiLabelClassifier,
+    check_threshold,
     find_thresholds,
+    pose_labels,
     similarity_of,
 )
-from kinlearn.estimators.lspc_cv import refuse_single_row
+from kinlearn.estimators.lspc_cv import refuse_single_row, regs_of_sums
 from kinlearn.kernels import Kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
+from kinlearn.problems.from_sums import Posed
+from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.selection import combine as combining
 from kinlearn.selection.held_out import Columns, HeldOut
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.tune import SHARINGS, Grid, default_regs, default_sigmas, tune
+from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
 from kinlearn.training.training_set import TrainingSet, check_groups
 
@@ -118,6 +124,13 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
     >>> sorted(model.cv_results_["params"][0])
     ['reg', 'sharing', 'sigma']
     """
+
+    partial_fit = streaming.partial_fit
+    forget = streaming.forget
+    calibrate = streaming.calibrate
+    fit_stream = streaming.fit_stream
+    fit_statistics = streaming.fit_statistics
+    refit = streaming.refit
 
     def __init__(
         self,
@@ -259,3 +272,19 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
         if len(data.active) > 1:
             sharings = sharing_grid(self.sharings, THIN_SHARINGS if thin else SHARINGS)
         return {"sigma": sigmas, "sharing": sharings, "reg": regs}
+
+    def _pose(self, sums: NormalEquations, rows: SampleRows | None, factors: np.ndarray) -> Posed:
+        """The problem that sums pose."""
+        return pose_labels(self, sums, rows, factors)
+
+    def _stream_grid(self, posed: Posed, sums: NormalEquations) -> Grid:
+        shared = posed.labels.layout.n_labels > 1
+        sharings = sharing_grid(self.sharings, SHARINGS) if shared else np.zeros(1)
+        regs = regs_of_sums(self.regs, sums)
+        axes = {"sigma": np.array([sums.sigma]), "sharing": sharings, "reg": regs}
+        return Grid(axes, {"reg": self.regs is None})
+
+    def _check_stream_parameters(self) -> None:
+        check_choice("combine", self.combine, combining.RULES)
+        check_threshold(self.threshold)
+        sharing_grid(self.sharings, SHARINGS)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from kinlearn.estimators._checks import check_sharing
 from kinlearn.estimators._logistic import one_task_logistic, stopping_of, warn_if_stopped
 from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task
@@ -154,7 +152,7 @@ n_features_in_, feature_names_in_
             dual = self._dual(data, features, centers, distinct)
             problem = LogisticProblem(TaskLogistic(dual), stopping)
         point = {"sigma": sigma, "sharing": sharing, "reg": float(self.reg)}
-        solution = problem.mixed([point], np.ones(1))
+        solution, _ = problem.solve(point, None)
         warn_if_stopped(self, solution.facts)
         if data.task is None:
             solution = of_one_task(solution, sharing)

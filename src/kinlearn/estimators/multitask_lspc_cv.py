@@ -6,21 +6,30 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._add_task import add_task
 from kinlearn.estimators._checks import check_choice, sharing_grid
 from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS
-from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task
-from kinlearn.estimators.lspc_cv import SEARCHED_AGAIN, one_task_axes, refuse_single_row
+from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task, pose_tasks
+from kinlearn.estimators.lspc_cv import (
+    SEARCHED_AGAIN,
+    one_task_axes,
+    refuse_single_row,
+    regs_of_sums,
+)
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
+from kinlearn.problems.from_sums import Posed
 from kinlearn.problems.one_task import OneTask, one_task_basis
 from kinlearn.problems.problem import Problem
+from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.problems.tasks_from_sums import find_sums, most_held_out
 from kinlearn.selection import combine as combining
 from kinlearn.selection.held_out import HeldOut
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.sharing_report import sharing_report
 from kinlearn.selection.tune import SHARINGS, Grid, Repeated, tune
+from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
 from kinlearn.training.training_set import check_groups
 
@@ -122,6 +131,12 @@ feature_names_in_
 
     limit_at_zero_reg = True
 
+    partial_fit = streaming.partial_fit_tasks
+    forget = streaming.forget_tasks
+    calibrate = streaming.calibrate_tasks
+    fit_stream = streaming.fit_stream
+    fit_statistics = streaming.fit_statistics
+    refit = streaming.refit
     add_task = add_task
 
     def __init__(
@@ -271,3 +286,20 @@ feature_names_in_
             **facts,
         )
         return self
+
+    def _pose(self, sums: NormalEquations, rows: SampleRows | None, factors: np.ndarray) -> Posed:
+        """The problem that sums pose."""
+        return pose_tasks(self, sums, rows, factors)
+
+    def _stream_grid(self, posed: Posed, sums: NormalEquations) -> Grid:
+        regs, alone = regs_of_sums(self.regs, sums), len(posed.facts["similarity_"]) == 1
+        # with one task every degree of sharing is the same model
+        sharings = np.zeros(1) if alone else sharing_grid(self.sharings, SHARINGS)
+        axes = {"sigma": np.array([sums.sigma]), "sharing": sharings, "reg": regs}
+        return Grid(axes, {"reg": self.regs is None}, vote=None if alone else "sigma")
+
+    def _check_stream_parameters(self) -> None:
+        check_choice("combine", self.combine, combining.RULES)
+        check_choice("average", self.average, ("pooled", "tasks"))
+        sharing_grid(self.sharings, SHARINGS)
+        resolve_scoring(self.scoring)

@@ -69,6 +69,7 @@ class OneTaskOfSums:
         """Leave-one-out scores of the sample at every reg."""
         sums, rows = self.sums, self.rows
         assert rows is not None
+        # one label, or one task, shares with nobody: other axes have one value
         return np.stack(
             [
                 leave_one_out(
@@ -138,7 +139,8 @@ class TasksOfSums:
         """All tasks' coefficients of a mix, and their shared part."""
         sums = self.sums
         used = [(points[p], float(weights[p])) for p in np.flatnonzero(weights)]
-        coef, shared = 0.0, []
+        coef: Any = 0.0
+        shared = []
         for point, weight in used:
             theta = sums.columns(self._system(point["sharing"], point["reg"]).parameters())
             coef = coef + weight * theta

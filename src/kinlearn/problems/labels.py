@@ -98,7 +98,7 @@ class LabelsProblem:
             assert problem.units is not None
             targets[:, problem.columns] = problem.units
             multiplicity[problem.columns] = problem.multiplicity
-            if not self.complete:
+            if not self.complete and problem.labels is not None:
                 labels[problem.columns] = problem.labels
         return targets, multiplicity, labels
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +88,10 @@ class LogisticProblem:
     def mixed(self, points: list[Point], weights: Array) -> Solution:
         """Fit the points with weight to all rows; per width they merge into one model."""
         return self.design.mixed(points, weights, self.stopping)
+
+    def solve(self, point: Point, splits: Any) -> tuple[Solution, Array | None]:
+        """Fit one point to all rows; nothing is held out, for its log-odds need no calibration."""
+        return self.mixed([point], np.ones(1)), None
 
 
 def _facts(effort: list[LogisticSolution]) -> dict[str, float]:

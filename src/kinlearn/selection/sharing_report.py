@@ -64,5 +64,5 @@ def sharing_report(
 
 def _n_rows(search: GridSearch, task: np.ndarray, n_tasks: int) -> np.ndarray:
     """Number of copies of rows in each task."""
-    copies = np.bincount(task, weights=search.rows.validation.copies, minlength=n_tasks)
+    copies = np.bincount(task, weights=search.rows.weights[:, 0], minlength=n_tasks)
     return np.round(copies).astype(np.int64)

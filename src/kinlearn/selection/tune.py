@@ -373,7 +373,7 @@ class GridSearch:
 
     def mix(self, rule: str, chosen: NDArray[np.bool_] | None = None) -> Array:
         """Return the weights of the points under a rule, of the `chosen` ones only if given."""
-        candidates = np.arange(len(self.scores))
+        candidates: Index = np.arange(len(self.scores))
         if chosen is not None:
             candidates = candidates[chosen]
         weights = np.zeros(len(self.scores))
@@ -403,7 +403,7 @@ class GridSearch:
         weights[candidates] = within_se_weights(by_row, shares, best)
         return weights
 
-    def _best_of_each(self, name: str, candidates: Array) -> Array:
+    def _best_of_each(self, name: str, candidates: Index) -> Index:
         """Return the best candidate for each value of an axis."""
         axis = list(self.axes).index(name)
         value = np.unravel_index(candidates, self.shape)[axis]

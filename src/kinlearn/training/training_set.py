@@ -357,7 +357,7 @@ def _merged(
 
 def _class_sums(codes: Index, weights: Array, n_classes: int) -> Array:
     seen = codes >= 0
-    return np.bincount(codes[seen], weights=weights[seen], minlength=n_classes)
+    return np.asarray(np.bincount(codes[seen], weights=weights[seen], minlength=n_classes), float)
 
 
 def _need_two_classes(table: LabelTable, weights: Array, estimator_name: str) -> None:
