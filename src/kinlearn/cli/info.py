@@ -44,8 +44,7 @@ def _show(terminal: Terminal, found: dict[str, Any], n_bytes: int) -> None:
         )
     if "summary" in facts:
         terminal.heading("What its training found")
-        for sentence in facts["summary"]["conclusions"]:
-            terminal.say(f"• {sentence}")
+        terminal.bullets(facts["summary"]["conclusions"])
     held = found["training_rows_held"]
     if held:
         terminal.say()

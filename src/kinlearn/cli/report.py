@@ -48,8 +48,7 @@ def report(
         said = conclusions(found)
         where = "the training rows, held out" if found.is_training else f"new rows of {data}"
         terminal.heading(f"Judged on {where}")
-        for sentence in said:
-            terminal.say(f"• {sentence}")
+        terminal.bullets(said)
         terminal.say()
         terminal.path("Report", out)
         terminal.result(
@@ -57,11 +56,7 @@ def report(
                 "report": str(out),
                 "judged_on": "training rows, held out" if found.is_training else "new rows",
                 "rows": found.held_out.n_rows,
-                "figures": {
-                    name: {"value": value.value, "low": value.low, "high": value.high}
-                    for name, value in found.overall.items()
-                },
-                "hand_over": vars(found.hand_over) if found.hand_over else None,
+                **found.as_facts(),
                 "conclusions": said,
             }
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,11 @@ class Terminal:
         if not self.as_json:
             # Text, because a column named [red] is not a colour.
             self._out.print(Text(text))
+
+    def bullets(self, sentences: Iterable[str]) -> None:
+        """Print sentences, each behind a bullet."""
+        for sentence in sentences:
+            self.say(f"• {sentence}")
 
     def heading(self, text: str) -> None:
         """Print what comes next."""

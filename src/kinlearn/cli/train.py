@@ -179,11 +179,7 @@ def run(files: Files, wishes: Any, terminal: Terminal, *, force: bool, started: 
             "rows": len(table.y),
             "columns": {column.name: column.kind for column in table.columns},
             "held_out_by": found.held_out.origin,
-            "figures": {
-                name: {"value": value.value, "low": value.low, "high": value.high}
-                for name, value in found.overall.items()
-            },
-            "hand_over": vars(found.hand_over) if found.hand_over else None,
+            **found.as_facts(),
             "conclusions": said,
             "seconds": round(seconds, 2),
         }
@@ -227,5 +223,4 @@ def tell(terminal: Terminal, found: Any, said: list[str], model: Any, wishes: An
         f"{found.facts['training']['rows_used']} rows, with {classifier.n_centers_} of them as "
         f"centres. Judged by {found.held_out.origin}."
     )
-    for sentence in said:
-        terminal.say(f"• {sentence}")
+    terminal.bullets(said)

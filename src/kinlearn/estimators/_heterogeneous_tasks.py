@@ -218,6 +218,15 @@ class PerTaskTransformer(PerTask, BaseEstimator, ABC):
 class CommonSpace(PerTaskTransformer, TransformerMixin):
     """Linear projections of every task into one space: ``means_`` and ``components_`` per task."""
 
+    def _read_tasks(self, Xs: Any, ys: Any) -> tuple[list[Task], list[ReducedScatter]]:
+        """Check the tasks of a fit; keep who they are, their means and their ranks."""
+        tasks = validate_tasks(self, Xs, ys)
+        self._remember(tasks, named=isinstance(Xs, Mapping))
+        reduced = [task.reduce() for task in tasks]
+        self.means_ = self._by_task([task.mean for task in reduced])
+        self.ranks_ = self._by_task([task.rank for task in reduced])
+        return tasks, reduced
+
     def transform(self, X: Any, *, task: Any = None) -> Any:
         """Project rows of one task into the common space.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 
 from kinlearn.estimators._discriminant_checks import cap_components, check_count, check_shrinkage
-from kinlearn.estimators._heterogeneous_tasks import CommonSpace, validate_tasks
+from kinlearn.estimators._heterogeneous_tasks import CommonSpace
 from kinlearn.solvers.ratio_trace import fisherface, ratio_trace
 from kinlearn.solvers.scatter import reduce_scatter, shrinkage_ridge, smallest_rank
 from kinlearn.threads import on_own_threads
@@ -92,9 +91,7 @@ class AggregateLDA(CommonSpace):
         """
         wanted = check_count("n_components", self.n_components)
         shrinkage = check_shrinkage(self.shrinkage)
-        tasks = validate_tasks(self, Xs, ys)
-        self._remember(tasks, named=isinstance(Xs, Mapping))
-        reduced = [task.reduce() for task in tasks]
+        tasks, reduced = self._read_tasks(Xs, ys)
         limit = smallest_rank(reduced)
         self.n_intermediate_ = limit
         if self.n_intermediate is not None:
@@ -127,6 +124,4 @@ class AggregateLDA(CommonSpace):
         self.components_ = self._by_task(
             [np.ascontiguousarray((basis @ common).T) for basis in bases]
         )
-        self.means_ = self._by_task([task.mean for task in reduced])
-        self.ranks_ = self._by_task([task.rank for task in reduced])
         return self

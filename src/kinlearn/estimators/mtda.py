@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +17,7 @@ from kinlearn.estimators._discriminant_checks import (
     check_positive,
     check_shrinkage,
 )
-from kinlearn.estimators._heterogeneous_tasks import CommonSpace, validate_tasks
+from kinlearn.estimators._heterogeneous_tasks import CommonSpace
 from kinlearn.solvers.mtda_alternating import alternate
 from kinlearn.solvers.ratio_trace import ratio_trace
 from kinlearn.solvers.scatter import Floats, ReducedScatter, shrinkage_ridge, smallest_rank
@@ -166,9 +165,7 @@ class MTDA(CommonSpace):
         shrinkage = check_shrinkage(self.shrinkage)
         tol = check_positive("tol", self.tol)
         max_iter = check_count("max_iter", self.max_iter)
-        tasks = validate_tasks(self, Xs, ys)
-        self._remember(tasks, named=isinstance(Xs, Mapping))
-        reduced = [task.reduce() for task in tasks]
+        _, reduced = self._read_tasks(Xs, ys)
         limit = smallest_rank(reduced)
         self.n_components_ = cap_components(wanted, limit, "the smallest rank over the tasks")
         ridges = [shrinkage_ridge(task, shrinkage) for task in reduced]
@@ -190,8 +187,6 @@ class MTDA(CommonSpace):
                 stacklevel=3,
             )
         self.components_ = self._by_task([np.ascontiguousarray(frame.T) for frame in frames])
-        self.means_ = self._by_task([task.mean for task in reduced])
-        self.ranks_ = self._by_task([task.rank for task in reduced])
         self.shrinkage_ = self._by_task(
             [
                 ridge * task.rank / trace if (trace := task.within_trace()) > 0 else 0.0

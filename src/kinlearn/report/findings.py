@@ -146,6 +146,13 @@ class Findings:
         """Accuracy of always answering the most common class."""
         return float(np.bincount(self.held_out.truth).max() / self.held_out.n_rows)
 
+    def as_facts(self) -> dict[str, Any]:
+        """The figures with their intervals, and what is handed over, as plain values."""
+        return {
+            "figures": {name: found._asdict() for name, found in self.overall.items()},
+            "hand_over": vars(self.hand_over) if self.hand_over else None,
+        }
+
 
 def chance_calibration_error(evaluation: Evaluation, seed: int, n_draws: int = 200) -> float:
     """The 95 % quantile of the calibration error if the probabilities were exactly right."""

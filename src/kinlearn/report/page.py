@@ -94,27 +94,19 @@ def _data(found: Findings) -> list[Markup]:
 
 
 def _sizes(found: Findings) -> list[Markup]:
-    parts: list[Markup] = []
     if found.labels is not None:
-        rows = [
-            [part.name, part.n_rows, percent(part.share), meter(part.share)] for part in found.parts
-        ]
-        parts.append(table(["label", "known rows", "yes", ""], rows, numbers=[1, 2]))
-    else:
-        rows = [
-            [part.name, part.n_rows, percent(part.share), meter(part.share)]
-            for part in found.by_class
-        ]
-        parts.append(table(["class", "rows", "share", ""], rows, numbers=[1, 2]))
-        if found.parts:
-            rows = [
-                [part.name, part.n_rows, percent(part.share), meter(part.share)]
-                for part in found.parts
-            ]
-            name = f"task ({found.schema.task})"
-            parts.append(table([name, "rows", "share", ""], rows, numbers=[1, 2]))
+        return [_shares(["label", "known rows", "yes"], found.parts)]
+    parts = [_shares(["class", "rows", "share"], found.by_class)]
+    if found.parts:
+        parts.append(_shares([f"task ({found.schema.task})", "rows", "share"], found.parts))
+    return parts
+
+
+def _shares(header: list[str], parts: list[Part]) -> Markup:
+    rows = [[part.name, part.n_rows, percent(part.share), meter(part.share)] for part in parts]
+    made = table([*header, ""], rows, numbers=[1, 2])
     # The bar's column takes the room that is left.
-    return [Markup(str(part).replace("<th></th>", "<th class=track></th>")) for part in parts]
+    return Markup(str(made).replace("<th></th>", "<th class=track></th>"))
 
 
 def _performance(found: Findings) -> list[Markup]:

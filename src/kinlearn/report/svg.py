@@ -82,10 +82,7 @@ class Plot:
 
     def text(self, x: float, y: float, words: str, style: str, anchor: str = "start") -> None:
         """Words at a point."""
-        self._parts.append(
-            f'<text class="{style}" x="{self.across(x):.1f}" y="{self.up(y):.1f}" '
-            f'text-anchor="{anchor}">{escape(words)}</text>'
-        )
+        self._parts.append(_text(style, self.across(x), self.up(y), words, anchor))
 
     def svg(self) -> str:
         """The picture."""
@@ -96,31 +93,16 @@ class Plot:
         low, high = self.up(self.y[0]), self.up(self.y[1])
         for tick in ticks(*self.y):
             at = self.up(tick)
-            self._parts.append(
-                f'<path class="grid" d="M{left:.1f} {at:.1f}H{right:.1f}"/>'
-                f'<text class="tick" x="{left - 8:.1f}" y="{at + 4:.1f}" text-anchor="end">'
-                f"{self._name(tick, self.y)}</text>"
-            )
+            self._parts.append(f'<path class="grid" d="M{left:.1f} {at:.1f}H{right:.1f}"/>')
+            self._parts.append(_text("tick", left - 8, at + 4, self._name(tick), "end"))
         for tick in ticks(*self.x):
-            at = self.across(tick)
-            self._parts.append(
-                f'<path class="grid" d="M{at:.1f} {low:.1f}V{high:.1f}"/>'
-                f'<text class="tick" x="{at:.1f}" y="{low + 18:.1f}" text-anchor="middle">'
-                f"{self._name(tick, self.x)}</text>"
-            )
-        middle = (low + high) / 2
-        self._parts.append(
-            f'<path class="axis" d="M{left:.1f} {high:.1f}V{low:.1f}H{right:.1f}"/>'
-            f'<text class="label" x="{(left + right) / 2:.1f}" y="{self.height - 10:.1f}" '
-            f'text-anchor="middle">{escape(x_label)}</text>'
-            f'<text class="label" x="16" y="{middle:.1f}" text-anchor="middle" '
-            f'transform="rotate(-90 16 {middle:.1f})">{escape(y_label)}</text>'
-        )
+            self._parts += _upright(self.across(tick), low, high, self._name(tick))
+        self._parts.append(f'<path class="axis" d="M{left:.1f} {high:.1f}V{low:.1f}H{right:.1f}"/>')
+        self._parts.append(_text("label", (left + right) / 2, self.height - 10, x_label))
+        self._parts.append(_turned_label((low + high) / 2, y_label))
 
-    def _name(self, value: float, axis: tuple[float, float]) -> str:
-        if self.percent:
-            return f"{100 * value:.3g} %"
-        return f"{value:.3g}"
+    def _name(self, value: float) -> str:
+        return f"{100 * value:.3g} %" if self.percent else f"{value:.3g}"
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
@@ -174,23 +156,12 @@ def heat_map(
     )
     every = max(1, int(np.ceil(24.0 / tall)))
     for i in range(0, n_rows, every):
-        parts.append(
-            f'<text class="tick" x="{left - 8:.1f}" y="{TOP + (i + 0.5) * tall + 4:.1f}" '
-            f'text-anchor="end">{escape(rows[i])}</text>'
-        )
+        parts.append(_text("tick", left - 8, TOP + (i + 0.5) * tall + 4, rows[i], "end"))
     skip = max(1, int(np.ceil(58.0 / wide)))
     for k in range(0, n_columns, skip):
-        parts.append(
-            f'<text class="tick" x="{left + (k + 0.5) * wide:.1f}" '
-            f'y="{height - BOTTOM + 18:.1f}" text-anchor="middle">{escape(columns[k])}</text>'
-        )
-    middle = (TOP + height - BOTTOM) / 2
-    parts.append(
-        f'<text class="label" x="{(left + WIDTH - RIGHT) / 2:.1f}" y="{height - 10:.1f}" '
-        f'text-anchor="middle">{escape(column_label)}</text>'
-        f'<text class="label" x="16" y="{middle:.1f}" text-anchor="middle" '
-        f'transform="rotate(-90 16 {middle:.1f})">{escape(row_label)}</text>'
-    )
+        parts.append(_text("tick", left + (k + 0.5) * wide, height - BOTTOM + 18, columns[k]))
+    parts.append(_text("label", (left + WIDTH - RIGHT) / 2, height - 10, column_label))
+    parts.append(_turned_label((TOP + height - BOTTOM) / 2, row_label))
     return _svg(WIDTH, height, title, parts)
 
 
@@ -211,13 +182,9 @@ def bars(
     def across(value: float) -> float:
         return left + (value - low) / (high - low) * (WIDTH - left - RIGHT)
 
-    parts = []
+    parts: list[str] = []
     for tick in ticks(low, high, 5):
-        parts.append(
-            f'<path class="grid" d="M{across(tick):.1f} {TOP:.1f}V{height - BOTTOM:.1f}"/>'
-            f'<text class="tick" x="{across(tick):.1f}" y="{height - BOTTOM + 18:.1f}" '
-            f'text-anchor="middle">{tick:.3g}</text>'
-        )
+        parts += _upright(across(tick), height - BOTTOM, TOP, f"{tick:.3g}")
     for i, name in enumerate(names):
         at = TOP + tall * i
         start, end = sorted((across(0.0), across(values[i])))
@@ -231,12 +198,29 @@ def bars(
             f'<path class="whisker" d="M{across(lows[i]):.1f} {at + tall / 2:.1f}'
             f'H{across(highs[i]):.1f}"/>'
         )
-    parts.append(
-        f'<path class="axis" d="M{across(0.0):.1f} {TOP:.1f}V{height - BOTTOM:.1f}"/>'
-        f'<text class="label" x="{(left + WIDTH - RIGHT) / 2:.1f}" y="{height - 10:.1f}" '
-        f'text-anchor="middle">{escape(label)}</text>'
-    )
+    parts.append(f'<path class="axis" d="M{across(0.0):.1f} {TOP:.1f}V{height - BOTTOM:.1f}"/>')
+    parts.append(_text("label", (left + WIDTH - RIGHT) / 2, height - 10, label))
     return _svg(WIDTH, height, title, parts)
+
+
+def _text(style: str, x: float, y: float, words: str, anchor: str = "middle") -> str:
+    where = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    return f'<text class="{style}" {where}>{escape(words)}</text>'
+
+
+def _upright(x: float, low: float, high: float, name: str) -> tuple[str, str]:
+    """A line of the grid, its name below it."""
+    line = f'<path class="grid" d="M{x:.1f} {low:.1f}V{high:.1f}"/>'
+    return line, _text("tick", x, low + 18, name)
+
+
+def _turned_label(y: float, words: str) -> str:
+    """The name of an upright axis, read from below."""
+    turned = f'transform="rotate(-90 16 {y:.1f})"'
+    return (
+        f'<text class="label" x="16" y="{y:.1f}" text-anchor="middle" {turned}>'
+        f"{escape(words)}</text>"
+    )
 
 
 def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> str:
