@@ -5,7 +5,7 @@ import pytest
 
 from kinlearn import LSPC, LSPCCV
 from kinlearn.posterior import calibrated, fit_beta
-from naive import one_hot
+from naive.lspc import one_hot
 
 GRID = {"sigmas": [0.7, 1.5, 4.0], "regs": [1e-4, 1e-2, 0.1, 1.0]}
 pytestmark = pytest.mark.filterwarnings("ignore:The best")
