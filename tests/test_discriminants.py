@@ -5,25 +5,11 @@ import pytest
 from scipy import linalg
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kinlearn import AggregateLDA, RatioTraceLDA, TraceRatioLDA
 from kinlearn.solvers.ratio_trace import fisherface, ratio_trace
 from kinlearn.solvers.scatter import reduce_scatter
 from naive.discriminants import dense_scatter, random_tasks, trace_ratio
-
-
-@parametrize_with_checks(
-    [
-        TraceRatioLDA(),
-        TraceRatioLDA(shrinkage="auto", n_components=1),
-        RatioTraceLDA(),
-        RatioTraceLDA(shrinkage=0),
-        RatioTraceLDA(shrinkage=0.5, scaling="unit"),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def test_trace_ratio_lda_is_stationary_and_beats_random_frames():
