@@ -22,16 +22,14 @@ from kinlearn.persistence.archive import MANIFEST, TREE, Archive
 from saved_models import (
     CLASSES,
     FRAME,
+    MODELS,
     SMALL,
     TASK,
     X,
     edited,
-    fitted_models,
     state,
     table_pipeline,
 )
-
-MODELS = fitted_models()
 
 
 @pytest.fixture
