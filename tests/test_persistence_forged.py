@@ -46,7 +46,7 @@ from kinlearn import (
 from kinlearn.persistence.archive import MANIFEST, TREE
 from saved_models import CLASSES, MODELS, TASK, Fitted, X, Y, edited
 
-N_MUTATIONS, N_SEEDS = 2000, 4
+N_MUTATIONS, N_SEEDS = 1000, 2
 SPARSE = sp.csr_matrix(X * (X > 1.0))
 FUZZED = ("LSPC state", "multi-task", "multi-label CV", "heterogeneous shared", "table", "pooled")
 

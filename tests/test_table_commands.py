@@ -470,8 +470,8 @@ def test_large_tables_use_centres_and_some_held_out_rows(folder, tmp_path, monke
 
 def test_semicolons_commas_and_three_classes(tmp_path):
     rng = np.random.default_rng(0)
-    x, kind = rng.normal(size=150), rng.choice(["é", "ü"], size=150)
-    grade = np.digitize(x + 0.2 * rng.normal(size=150), [-0.5, 0.5])
+    x, kind = rng.normal(size=60), rng.choice(["é", "ü"], size=60)
+    grade = np.digitize(x + 0.2 * rng.normal(size=60), [-0.5, 0.5])
     lines = [
         f"{value:.3f}".replace(".", ",") + f";{k};{g}"
         for value, k, g in zip(x, kind, grade, strict=True)
