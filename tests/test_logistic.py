@@ -52,6 +52,7 @@ def test_the_gradient_of_the_written_objective_vanishes(data):
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], expit(Phi @ theta), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", ["median", 0.8, 8.0])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_newton_needs_few_factorisations_at_a_thousand_rows(n_classes, sigma, rng):

@@ -439,6 +439,7 @@ def test_identical_rows_are_answered_by_their_frequencies():
     assert_allclose(model.predict_proba(X[:1]), [[0.75, 0.5]], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_wide_label_sets_stay_within_memory():
     """T = 300 labels: no array with more than a few times nT + n² + T² entries."""
     import tracemalloc

@@ -240,6 +240,7 @@ def test_grid_left_out_is_wide(labels):
     assert len(model.weights_) == len(model.cv_results_["params"])
 
 
+@pytest.mark.slow
 def test_toy_of_the_paper():
     """D = 20, n = 300, T = 20, three seeds: sharing beats learning labels alone."""
     errors = []

@@ -62,7 +62,7 @@ problems = st.builds(
 
 @settings(deadline=None, max_examples=60)
 @given(problem=problems, reg=st.sampled_from([1e-3, 0.1, 2.0]), sharing=st.floats(0.0, 0.99))
-def test_dual_equals_the_naive_task_parameters(problem, reg, sharing):
+def test_dual_equals_the_primal_solution(problem, reg, sharing):
     features, task, targets, weights, similarity = problem
     n_tasks = similarity.shape[0]
     covariance = task_covariances(similarity, np.array([sharing]))[0]

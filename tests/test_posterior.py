@@ -126,6 +126,7 @@ def test_beta_is_stationary_for_any_scores(scores, labels, weights):
         assert loss(beta) <= loss(other) + 1e-9 * (1 + abs(loss(beta)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_toy_of_the_paper(seed):
     """Section 3.1 of lspc-new: rounding outputs follows the posterior, rounding parameters not."""

@@ -22,6 +22,7 @@ def random_tasks(
 
 
 def reduce_all(Xs: list[np.ndarray], ys: list[np.ndarray]) -> list[ReducedScatter]:
+    """What the solvers take: every task's scatters, in the range of its total scatter."""
     return [reduce_scatter(X, y, y.max() + 1) for X, y in zip(Xs, ys, strict=True)]
 
 
