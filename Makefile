@@ -13,9 +13,14 @@ SITE ?= docs/_build
 CORE := $(addprefix tests/test_,$(addsuffix .py,fit kernels selection multilabel_lspc multitask_lspc \
 	task_ids task_routing ecosystem bad_input streaming dask normal_equations persistence cli tables \
 	table_commands onnx plots discriminants))
+# What runs at every save: fits, held-out scores, selection, tasks, labels, probabilities and files
+# against the naive formulas, and the recorded answers. Tests marked slow are left to `make test`.
+QUICK := $(addprefix tests/test_,$(addsuffix .py,recorded refit fit kernels held_out copies posterior \
+	selection multitask_lspc multitask_lspc_cv multitask_solvers multilabel_lspc multilabel_copies \
+	multilabel_solvers logistic streaming normal_equations persistence))
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test test-oldest lint bench reproduce bench-costs docs figures quotes clean
+.PHONY: demo quick test test-oldest lint bench reproduce bench-costs docs figures quotes clean
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -47,6 +52,9 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+quick: lint
+	$(THREADS) $(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" $(QUICK)
 
 test: lint
 	$(THREADS) $(BIN)/python -m pytest -n auto --dist worksteal

@@ -35,7 +35,13 @@ class Interrupting:
 
 
 def _as_before():
-    """Put back what threads noted, of which an interrupt between two lines may leave a part."""
+    """Put back what threads noted, of which an interrupt between two lines may leave a part.
+
+    A lock that was left held would keep every other thread waiting for a moment, in all tests to
+    come.
+    """
+    threads._limits._lock = threads._Guard()
+    threads._busy._lock = threads._Guard()
     threads._room.set(0)
     threads._busy._count = 0
     threads._limits._active.clear()

@@ -1,11 +1,11 @@
-"""One fitted model of every kind, with the calls whose answers must survive a file."""
+"""One model of every kind, with the calls whose answers must survive a file."""
 
 import hashlib
 import json
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,13 @@ from kinlearn import (
     AggregateLDA,
     HeterogeneousLSPC,
     IndependentTasks,
+    KernelLogisticRegression,
+    KernelLogisticRegressionCV,
     MTDAClassifier,
     MultiLabelLSPC,
     MultiLabelLSPCCV,
+    MultiTaskKernelLogisticRegression,
+    MultiTaskKernelLogisticRegressionCV,
     MultiTaskLSPC,
     MultiTaskLSPCCV,
     PooledTasks,
@@ -121,28 +125,52 @@ def edited(path, target, change, name=TREE):
     return target
 
 
-def fitted_models() -> dict[str, tuple[Any, Callable[[Any], list[Any]]]]:
-    """Every kind of model by name, each with a function that asks it."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The best", category=UserWarning)
-        return {**_fitted_models(), **_fitted_with_other_losses(), **_streamed_models()}
+Asked = tuple[Any, Callable[[Any], list[Any]]]
 
 
-def _fitted_with_other_losses() -> dict[str, tuple[Any, Callable[[Any], list[Any]]]]:
-    made = {}
-    for name in kinlearn.__all__:
-        if name.endswith(("KernelLogisticRegression", "KernelLogisticRegressionCV")):
-            model = getattr(kinlearn, name)()
-            if name.startswith("MultiTask"):
-                made[name] = (model.fit(X, CLASSES, task=TASK), tasked(TASK))
-            else:
-                made[name] = (model.fit(X, CLASSES), single())
-    return made
+class Fitted(Mapping[str, Any]):
+    """Models by name, each fitted when it is first asked for, and then kept."""
+
+    def __init__(self, makers: dict[str, Callable[[], Any]]) -> None:
+        self._makers = makers
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="The best", category=UserWarning)
+                self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
 
 
-def _streamed_models() -> dict[str, tuple[Any, Callable[[Any], list[Any]]]]:
-    if not hasattr(LSPC, "partial_fit"):
-        return {}
+def _of_other_losses() -> dict[str, Callable[[], Asked]]:
+    return {
+        "KernelLogisticRegression": lambda: (
+            KernelLogisticRegression().fit(X, CLASSES),
+            single(),
+        ),
+        "KernelLogisticRegressionCV": lambda: (
+            KernelLogisticRegressionCV(**SMALL).fit(X, CLASSES),
+            single(),
+        ),
+        "MultiTaskKernelLogisticRegression": lambda: (
+            MultiTaskKernelLogisticRegression().fit(X, CLASSES, task=TASK),
+            tasked(TASK),
+        ),
+        "MultiTaskKernelLogisticRegressionCV": lambda: (
+            MultiTaskKernelLogisticRegressionCV(**SMALL_TASKS).fit(X, CLASSES, task=TASK),
+            tasked(TASK),
+        ),
+    }
+
+
+def _streamed() -> Asked:
     model = LSPC(n_centers=9, random_state=0).partial_fit(X[:20], CLASSES[:20])
 
     def goes_on(m: Any) -> list[Any]:
@@ -150,7 +178,7 @@ def _streamed_models() -> dict[str, tuple[Any, Callable[[Any], list[Any]]]]:
         after = clone_by_file(m).partial_fit(X[20:], CLASSES[20:]).predict_proba(X)
         return [before, after]
 
-    return {"streamed": (model, goes_on)}
+    return model, goes_on
 
 
 def clone_by_file(model: Any) -> Any:
@@ -160,62 +188,69 @@ def clone_by_file(model: Any) -> Any:
         return kinlearn.load(f"{folder}/m")
 
 
-def _fitted_models() -> dict[str, tuple[Any, Callable[[Any], list[Any]]]]:
+def _of_squares() -> dict[str, Callable[[], Asked]]:
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(2) / 2)
     unseen = np.where(TASK == "west", "east", TASK)
     one = single()
     return {
-        "LSPC": (LSPC().fit(X, CLASSES), one),
-        "LSPC integers": (LSPC(posterior="raw").fit(X, Y[:, 0]), one),
-        "LSPC rounded, prior": (LSPC(posterior="rounded", fallback="prior").fit(X, CLASSES), one),
-        "LSPC parameters": (LSPC(posterior="rounded_parameters").fit(X, CLASSES), one),
-        "LSPC classwise": (LSPC(basis="classwise").fit(X, CLASSES), one),
-        "LSPC laplacian": (LSPC(kernel="laplacian").fit(X, CLASSES), one),
-        "LSPC chi2": (LSPC(kernel="chi2").fit(X, CLASSES), one),
-        "LSPC polynomial": (LSPC(kernel="polynomial", degree=2).fit(X, CLASSES), one),
-        "LSPC linear": (LSPC(kernel="linear").fit(X, CLASSES), one),
-        "LSPC cosine": (LSPC(kernel="cosine").fit(X, CLASSES), one),
-        "LSPC subset": (LSPC(n_centers=7, random_state=0).fit(X, CLASSES), one),
-        "LSPC given": (LSPC(centers=X[:4].tolist()).fit(X, CLASSES), one),
-        "LSPC sparse": (
+        "LSPC": lambda: (LSPC().fit(X, CLASSES), one),
+        "LSPC integers": lambda: (LSPC(posterior="raw").fit(X, Y[:, 0]), one),
+        "LSPC rounded, prior": lambda: (
+            LSPC(posterior="rounded", fallback="prior").fit(X, CLASSES),
+            one,
+        ),
+        "LSPC parameters": lambda: (LSPC(posterior="rounded_parameters").fit(X, CLASSES), one),
+        "LSPC classwise": lambda: (LSPC(basis="classwise").fit(X, CLASSES), one),
+        "LSPC laplacian": lambda: (LSPC(kernel="laplacian").fit(X, CLASSES), one),
+        "LSPC chi2": lambda: (LSPC(kernel="chi2").fit(X, CLASSES), one),
+        "LSPC polynomial": lambda: (LSPC(kernel="polynomial", degree=2).fit(X, CLASSES), one),
+        "LSPC linear": lambda: (LSPC(kernel="linear").fit(X, CLASSES), one),
+        "LSPC cosine": lambda: (LSPC(kernel="cosine").fit(X, CLASSES), one),
+        "LSPC subset": lambda: (LSPC(n_centers=7, random_state=0).fit(X, CLASSES), one),
+        "LSPC given": lambda: (LSPC(centers=X[:4].tolist()).fit(X, CLASSES), one),
+        "LSPC sparse": lambda: (
             LSPC(kernel="cosine").fit(sp.csr_matrix(X), CLASSES),
             single(sp.csr_matrix(X)),
         ),
-        "LSPC precomputed": (LSPC(kernel="precomputed").fit(K, CLASSES), single(K)),
-        "LSPC state": (LSPC(random_state=np.random.RandomState(4)).fit(X, CLASSES), one),
-        "LSPCCV": (LSPCCV(store_cv_scores=True).fit(X, CLASSES), one),
-        "LSPCCV folds": (LSPCCV(cv=StratifiedKFold(3), **SMALL).fit(X, CLASSES), one),
-        "multi-task": (MultiTaskLSPC().fit(X, CLASSES, task=TASK), tasked(unseen)),
-        "multi-task numbers": (
+        "LSPC precomputed": lambda: (LSPC(kernel="precomputed").fit(K, CLASSES), single(K)),
+        "LSPC state": lambda: (LSPC(random_state=np.random.RandomState(4)).fit(X, CLASSES), one),
+        "LSPCCV": lambda: (LSPCCV(store_cv_scores=True).fit(X, CLASSES), one),
+        "LSPCCV folds": lambda: (LSPCCV(cv=StratifiedKFold(3), **SMALL).fit(X, CLASSES), one),
+        "multi-task": lambda: (MultiTaskLSPC().fit(X, CLASSES, task=TASK), tasked(unseen)),
+        "multi-task numbers": lambda: (
             MultiTaskLSPC(
                 similarity=pd.DataFrame(np.ones((3, 3)), index=[0, 10, 20], columns=[0, 10, 20])
             ).fit(X, CLASSES, task=NUMBERS),
             tasked(NUMBERS + 10),
         ),
-        "multi-task CV": (
+        "multi-task CV": lambda: (
             MultiTaskLSPCCV(**SMALL_TASKS).fit(X, CLASSES, task=TASK),
             tasked(unseen),
         ),
-        "multi-label": (MultiLabelLSPC(threshold="loo_f1").fit(X, Y), one),
-        "multi-label classes": (MultiLabelLSPC().fit(X, Y + 2 * Y[:, [1, 2, 0]]), one),
-        "multi-label CV": (MultiLabelLSPCCV(**SMALL_TASKS).fit(X, Y), one),
-        "independent": (
+        "multi-label": lambda: (MultiLabelLSPC(threshold="loo_f1").fit(X, Y), one),
+        "multi-label classes": lambda: (MultiLabelLSPC().fit(X, Y + 2 * Y[:, [1, 2, 0]]), one),
+        "multi-label CV": lambda: (MultiLabelLSPCCV(**SMALL_TASKS).fit(X, Y), one),
+        "independent": lambda: (
             IndependentTasks(LogisticRegression()).fit(X, CLASSES, task=TASK),
             tasked(unseen),
         ),
-        "pooled": (PooledTasks(LSPC()).fit(X, CLASSES, task=TASK), tasked(unseen)),
-        "MTDA": (MTDA().fit(XS, YS), both_tasks),
-        "aggregate": (AggregateLDA(n_components=2).fit(XS, YS), both_tasks),
-        "MTDA classifier": (MTDAClassifier().fit(XS, YS), both_tasks),
-        "heterogeneous": (HeterogeneousLSPC(random_state=0).fit(XS, YS), both_tasks),
-        "heterogeneous shared": (
+        "pooled": lambda: (PooledTasks(LSPC()).fit(X, CLASSES, task=TASK), tasked(unseen)),
+        "MTDA": lambda: (MTDA().fit(XS, YS), both_tasks),
+        "aggregate": lambda: (AggregateLDA(n_components=2).fit(XS, YS), both_tasks),
+        "MTDA classifier": lambda: (MTDAClassifier().fit(XS, YS), both_tasks),
+        "heterogeneous": lambda: (HeterogeneousLSPC(random_state=0).fit(XS, YS), both_tasks),
+        "heterogeneous shared": lambda: (
             HeterogeneousLSPC(
                 reducer=RatioTraceLDA(n_components=1), estimator=MultiTaskLSPC(), cv=None
             ).fit(XS, YS),
             both_tasks,
         ),
-        "ratio trace": (RatioTraceLDA().fit(X, CLASSES), lambda m: [m.transform(X)]),
-        "trace ratio": (TraceRatioLDA().fit(X, CLASSES), lambda m: [m.transform(X)]),
-        "scaled": (make_pipeline(StandardScaler(), LSPC()).fit(X, CLASSES), one),
-        "table": (table_pipeline(LSPCCV(**SMALL)).fit(FRAME, CLASSES), single(FRAME)),
+        "ratio trace": lambda: (RatioTraceLDA().fit(X, CLASSES), lambda m: [m.transform(X)]),
+        "trace ratio": lambda: (TraceRatioLDA().fit(X, CLASSES), lambda m: [m.transform(X)]),
+        "scaled": lambda: (make_pipeline(StandardScaler(), LSPC()).fit(X, CLASSES), one),
+        "table": lambda: (table_pipeline(LSPCCV(**SMALL)).fit(FRAME, CLASSES), single(FRAME)),
     }
+
+
+# Every kind of model, each with a function that asks it.
+MODELS: Mapping[str, Asked] = Fitted({**_of_squares(), **_of_other_losses(), "streamed": _streamed})

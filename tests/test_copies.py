@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from kinlearn.estimators._designs import PartedSpectrum
 from sklearn.model_selection import KFold
 
 from kinlearn import (
@@ -14,10 +13,14 @@ from kinlearn import (
     MultiTaskLSPCCV,
 )
 from kinlearn.kernels import resolve_kernel
+from kinlearn.problems.square_basis import PartedSpectrum
 from kinlearn.solvers.few_weights import FewWeightsSpectrum
 from kinlearn.solvers.fixed_centers import FixedCenterSpectrum
 from kinlearn.solvers.spectral import SymmetricSpectrum
-from naive import naive_kernel, naive_scores_of_rows, without_one_copy
+from naive.copies import leave_folds_out, leave_one_copy_out
+from naive.held_out import group_by_group, one_by_one
+from naive.kernels import naive_kernel
+from naive.tasks import naive_task_parameters, naive_task_scores
 
 SIGMA, REG = 1.3, 1e-2
 pytestmark = pytest.mark.filterwarnings("ignore:The best")
@@ -43,32 +46,6 @@ def table(kind, seed=0, n_classes=3):
 def one_point(**settings):
     """One point is not chosen by anything: what is reported are the held-out scores themselves."""
     return LSPCCV(sigmas=[SIGMA], regs=[REG], combine="best", precision="double", **settings)
-
-
-def leave_one_copy_out(X, y, weights=None, **how):
-    """Refit without one copy of every row as passed, under the one ridge of leave-one-out."""
-    n = len(y)
-    weights = np.ones(n) if weights is None else weights
-    ridge = REG * weights.sum() * (n - 1) / n
-    how = {"ridge": ridge, "n_classes": y.max() + 1, **how}
-    return np.vstack(
-        [
-            naive_scores_of_rows(
-                X, y, without_one_copy(X, y, weights, i), X[[i]], SIGMA, REG, **how
-            )
-            for i in range(n)
-        ]
-    )
-
-
-def leave_folds_out(X, y, cv, weights=None, **how):
-    weights = np.ones(len(y)) if weights is None else weights
-    scores = np.empty((len(y), y.max() + 1))
-    for train, test in cv:
-        scores[test] = naive_scores_of_rows(
-            X[train], y[train], weights[train], X[test], SIGMA, REG, n_classes=y.max() + 1, **how
-        )
-    return scores
 
 
 def four_folds(X):
@@ -101,7 +78,7 @@ class TestOneTask:
     def test_leave_one_copy_out(self, kind, basis):
         X, y = table(kind)
         centers = self.centers(basis, X)
-        expected = leave_one_copy_out(X, y, centers=centers)
+        expected = leave_one_copy_out(X, y, SIGMA, REG, centers=centers)
         for model in (LSPC(sigma=SIGMA, reg=REG, centers=centers), one_point(centers=centers)):
             np.testing.assert_allclose(model.fit(X, y).held_out_scores_, expected, atol=1e-8)
 
@@ -109,7 +86,7 @@ class TestOneTask:
         X, y = table(kind)
         cv, centers = four_folds(X), self.centers(basis, X)
         model = one_point(cv=cv, centers=centers).fit(X, y)
-        expected = leave_folds_out(X, y, cv, centers=centers)
+        expected = leave_folds_out(X, y, cv, SIGMA, REG, centers=centers)
         np.testing.assert_allclose(model.held_out_scores_, expected, atol=1e-8)
 
     def test_groups_of_copies(self, kind, basis):
@@ -117,7 +94,7 @@ class TestOneTask:
         groups, centers = np.arange(50) % 9, self.centers(basis, X)
         cv = [(np.flatnonzero(groups != g), np.flatnonzero(groups == g)) for g in range(9)]
         model = LSPC(sigma=SIGMA, reg=REG, centers=centers).fit(X, y, groups=groups)
-        expected = leave_folds_out(X, y, cv, centers=centers)
+        expected = leave_folds_out(X, y, cv, SIGMA, REG, centers=centers)
         np.testing.assert_allclose(model.held_out_scores_, expected, atol=1e-8)
 
     def test_class_weights(self, kind, basis):
@@ -125,11 +102,11 @@ class TestOneTask:
         centers, balance = self.centers(basis, X), np.array([1.0, 3.0, 0.5])
         weights, named = balance[y], dict(enumerate(balance))
         model = LSPC(sigma=SIGMA, reg=REG, centers=centers, class_weight=named).fit(X, y)
-        expected = leave_one_copy_out(X, y, weights, centers=centers)
+        expected = leave_one_copy_out(X, y, SIGMA, REG, weights, centers=centers)
         np.testing.assert_allclose(model.held_out_scores_, expected, atol=1e-8)
         cv = four_folds(X)
         model = one_point(cv=cv, centers=centers, class_weight=named).fit(X, y)
-        expected = leave_folds_out(X, y, cv, weights, centers=centers)
+        expected = leave_folds_out(X, y, cv, SIGMA, REG, weights, centers=centers)
         np.testing.assert_allclose(model.held_out_scores_, expected, atol=1e-8)
 
     def test_weights_of_no_common_unit(self, kind, basis):
@@ -137,7 +114,7 @@ class TestOneTask:
         X, y = table(kind)
         centers, weights = self.centers(basis, X), np.random.default_rng(2).uniform(0.3, 2, 50)
         model = LSPC(sigma=SIGMA, reg=REG, centers=centers).fit(X, y, sample_weight=weights)
-        expected = leave_one_copy_out(X, y, weights, centers=centers)
+        expected = leave_one_copy_out(X, y, SIGMA, REG, weights, centers=centers)
         np.testing.assert_allclose(model.held_out_scores_, expected, atol=1e-8)
 
     @pytest.mark.parametrize("integers", [False, True])
@@ -147,7 +124,7 @@ class TestOneTask:
         rng, cv, centers = np.random.default_rng(2), four_folds(X), self.centers(basis, X)
         weights = rng.integers(1, 5, 50).astype(float) if integers else rng.uniform(0.3, 2, 50)
         model = one_point(cv=cv, centers=centers).fit(X, y, sample_weight=weights)
-        expected = leave_folds_out(X, y, cv, weights, centers=centers)
+        expected = leave_folds_out(X, y, cv, SIGMA, REG, weights, centers=centers)
         np.testing.assert_allclose(model.held_out_scores_, expected, atol=1e-8)
 
 
@@ -155,10 +132,14 @@ class TestOneTask:
 def test_single_precision_selects_by_the_same_scores(kind):
     X, y = table(kind)
     model = one_point().set_params(precision="single").fit(X, y)
-    np.testing.assert_allclose(model.held_out_scores_, leave_one_copy_out(X, y), atol=1e-4)
+    np.testing.assert_allclose(
+        model.held_out_scores_, leave_one_copy_out(X, y, SIGMA, REG), atol=1e-4
+    )
     cv = four_folds(X)
     model = one_point(cv=cv).set_params(precision="single").fit(X, y)
-    np.testing.assert_allclose(model.held_out_scores_, leave_folds_out(X, y, cv), atol=1e-4)
+    np.testing.assert_allclose(
+        model.held_out_scores_, leave_folds_out(X, y, cv, SIGMA, REG), atol=1e-4
+    )
 
 
 @pytest.mark.parametrize("kind", ["few", "many", "twice"])
@@ -166,11 +147,11 @@ def test_classwise_basis(kind):
     """A centre stays with the classes it has as long as a copy of its row stays."""
     X, y = table(kind)
     model = LSPC(sigma=SIGMA, reg=REG, basis="classwise").fit(X, y)
-    expected = leave_one_copy_out(X, y, classwise=(X, y))
+    expected = leave_one_copy_out(X, y, SIGMA, REG, classwise=(X, y))
     np.testing.assert_allclose(model.held_out_scores_, expected, atol=1e-8)
     cv = four_folds(X)
     model = one_point(cv=cv, basis="classwise").fit(X, y)
-    expected = leave_folds_out(X, y, cv, classwise=(X, y))
+    expected = leave_folds_out(X, y, cv, SIGMA, REG, classwise=(X, y))
     np.testing.assert_allclose(model.held_out_scores_, expected, atol=1e-8)
 
 
@@ -182,8 +163,8 @@ def test_folds_of_conjugate_gradients(kind, every):
     given = {} if every else {"centers": X[:12] + 0.1}
     model = LSPC(sigma=SIGMA, reg=REG, solver="pcg", tol=1e-10, **given).fit(X, y, groups=groups)
     assert model.solver_ == "pcg"
-    cv = [(np.flatnonzero(groups != g), np.flatnonzero(groups == g)) for g in range(5)]
-    expected = leave_folds_out(X, y, cv, centers=given.get("centers"))
+    cv = group_by_group(groups)
+    expected = leave_folds_out(X, y, cv, SIGMA, REG, centers=given.get("centers"))
     np.testing.assert_allclose(model.held_out_scores_, expected, atol=1e-6)
 
 
@@ -193,7 +174,7 @@ def test_logistic_regression(kind, cv):
     X, y = table(kind, n_classes=2)
     pairs = four_folds(X)
     if cv == "loo":
-        pairs = [(np.delete(np.arange(50), i), np.array([i])) for i in range(50)]
+        pairs = one_by_one(50)
     model = KernelLogisticRegressionCV(sigmas=[SIGMA], regs=[REG], cv=pairs if cv != "loo" else cv)
     found = model.fit(X, y).held_out_scores_
     for train, test in pairs[::7] if cv == "loo" else pairs[:2]:
@@ -203,28 +184,6 @@ def test_logistic_regression(kind, cv):
 
 
 # -- several tasks ----------------------------------------------------------------------------
-
-
-def naive_task_scores(X, y, task, weights, x_new, t_new, sharing, centers, total=None, absent=None):
-    """Solve the gradient of the objective for all tasks at once; (task, centre) `absent` is 0."""
-    n_tasks, m = int(task.max()) + 1, len(centers)
-    total = weights.sum() if total is None else total
-    phi = naive_kernel("rbf", X, centers, SIGMA)
-    stacked = np.zeros((len(y), n_tasks, m))
-    stacked[np.arange(len(y)), task] = phi
-    stacked = stacked.reshape(len(y), -1)
-    gamma = REG * sharing / (1 - sharing)
-    laplacian = n_tasks * np.eye(n_tasks) - 1
-    penalty = REG / n_tasks * np.eye(n_tasks) + gamma / n_tasks**2 * laplacian
-    left = stacked.T @ (weights[:, None] * stacked) / total + np.kron(penalty, np.eye(m))
-    right = stacked.T @ (weights[:, None] * np.eye(y.max() + 1)[y]) / total
-    free = np.arange(n_tasks * m)
-    if absent is not None:
-        free = np.delete(free, absent)
-    theta = np.zeros_like(right)
-    theta[free] = np.linalg.solve(left[np.ix_(free, free)], right[free])
-    phi_new = naive_kernel("rbf", x_new, centers, SIGMA)
-    return np.einsum("nm,nmc->nc", phi_new, theta.reshape(n_tasks, m, -1)[t_new])
 
 
 def task_table(kind):
@@ -247,6 +206,7 @@ class TestTasks:
         Where rows are centres, one that is gone leaves its task, unless another task has it, too.
         """
         places = np.unique(X, axis=0) if centers is None else centers
+        phi, Z = naive_kernel("rbf", X, places, SIGMA), np.eye(3)[y]
         scores = np.empty((50, 3))
         for train, test in cv:
             absent = []
@@ -254,25 +214,18 @@ class TestTasks:
                 same = (X[i] == X).all(axis=1)
                 own = np.flatnonzero((places == X[i]).all(axis=1))[0]
                 if not same[train].any() and (task[same] == task[i]).all():
-                    absent.append(task[i] * len(places) + own)
-            scores[test] = naive_task_scores(
-                X[train],
-                y[train],
-                task[train],
-                np.ones(len(train)),
-                X[test],
-                task[test],
-                self.sharing,
-                places,
-                absent=absent or None,
+                    absent.append((task[i], own))
+            some, same_weights = (phi[train], task[train], Z[train]), np.ones(len(train))
+            theta = naive_task_parameters(
+                *some, same_weights, np.ones((3, 3)), REG, self.sharing, absent=absent
             )
+            scores[test] = naive_task_scores(phi[test], task[test], theta)
         return scores
 
     def test_leave_one_copy_out(self, kind, centers):
         X, y, task = task_table(kind)
         given = {"centers": X[:12] + 0.1} if centers == "given" else {}
-        one_out = [(np.delete(np.arange(50), i), np.array([i])) for i in range(50)]
-        expected = self.expected(X, y, task, one_out, given.get("centers"))
+        expected = self.expected(X, y, task, one_by_one(50), given.get("centers"))
         single = MultiTaskLSPC(sigma=SIGMA, reg=REG, sharing=self.sharing, **given)
         search = MultiTaskLSPCCV(
             sigmas=[SIGMA], regs=[REG], sharings=[self.sharing], combine="best", **given

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from kinlearn.centers import choose_centers
 
 from kinlearn import LSPC, LSPCCV, MultiTaskLSPC, to_onnx
 from kinlearn.kernels import KernelMap, resolve_kernel
+from kinlearn.training.centers import choose_centers
+from naive.kernels import squared_distances
 
 KINDS = ["one cell", "two cells", "offset", "cluster", "sentinels"]
 
@@ -28,10 +29,6 @@ def rows_of(kind, rng, n_rows=60):
     return X
 
 
-def naive_distances(X, C):
-    return ((X[:, None] - C[None]) ** 2).sum(-1)
-
-
 def distances(X, C):
     return resolve_kernel("rbf").measure(C).block(X)
 
@@ -41,7 +38,7 @@ def distances(X, C):
 @pytest.mark.parametrize("sparse_centers", [False, True])
 def test_distances_keep_ten_digits(kind, sparse_rows, sparse_centers, rng):
     X = rows_of(kind, rng)
-    expected = naive_distances(X, X)
+    expected = squared_distances(X, X)
     rows = sp.csr_matrix(X) if sparse_rows else X
     centers = sp.csr_matrix(X) if sparse_centers else X
     found = distances(rows, centers)
@@ -56,14 +53,14 @@ def test_distances_keep_ten_digits(kind, sparse_rows, sparse_centers, rng):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_the_median_width_is_that_of_exact_distances(kind, sparse, rng):
     X = rows_of(kind, rng)
-    pairs = naive_distances(X, X)[np.tri(len(X), k=-1, dtype=bool)]
+    pairs = squared_distances(X, X)[np.tri(len(X), k=-1, dtype=bool)]
     width = resolve_kernel("rbf").median_width(sp.csr_matrix(X) if sparse else X)
     assert width == pytest.approx(np.sqrt(np.median(pairs)), rel=1e-9)
 
 
 def test_many_centers_of_which_some_are_far(rng):
     X = rows_of("two cells", rng, n_rows=700)
-    np.testing.assert_allclose(distances(X, X), naive_distances(X, X), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(distances(X, X), squared_distances(X, X), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:Columns spread")

@@ -15,6 +15,7 @@ from kinlearn.features import CodebookHistogram, HiddenMarkovKernel, LocalDescri
 from kinlearn.features._per_item import UnusableItem
 from kinlearn.features.hidden_markov import MarkovModels, log_likelihoods
 from kinlearn.features.mfcc import mel_bands, mfcc, slopes
+from naive.sequences import naive_log_likelihood
 
 
 @pytest.fixture
@@ -235,17 +236,6 @@ def test_codebook_problems_are_sentences(rng):
         model.fit([np.full((2, 2), np.nan)])
     with pytest.raises(ValueError, match="no items"):
         model.fit([])
-
-
-def naive_log_likelihood(sequence, start, transition, means, variances):
-    def density(frame):
-        gaps = -0.5 * ((frame - means) ** 2 / variances + np.log(2 * np.pi * variances))
-        return np.exp(gaps.sum(axis=1))
-
-    alpha = start * density(sequence[0])
-    for frame in sequence[1:]:
-        alpha = (alpha @ transition) * density(frame)
-    return np.log(alpha.sum())
 
 
 def test_likelihoods_are_those_of_the_recursion(rng):

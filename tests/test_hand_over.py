@@ -12,7 +12,6 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kinlearn
 from kinlearn import LSPC, LSPCCV, HandOver, MultiTaskLSPC, MultiTaskLSPCCV
@@ -25,14 +24,6 @@ LEFT = "ignore:No threshold"
 def draw(n, rng, apart=1.7):
     y = rng.integers(0, 2, n)
     return rng.normal(size=(n, 2)) + apart * y[:, None], y
-
-
-@pytest.mark.filterwarnings(
-    LEFT, "ignore:Columns spread", "ignore:All training rows", "ignore:n_centers="
-)
-@parametrize_with_checks([HandOver(LSPC()), HandOver(LogisticRegression())])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 # -- the guarantee ----------------------------------------------------------------------------

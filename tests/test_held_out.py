@@ -8,7 +8,14 @@ from kinlearn import LSPC, LSPCCV
 from kinlearn.solvers.few_weights import FewWeightsSpectrum
 from kinlearn.solvers.spectral import SymmetricSpectrum
 from kinlearn.training.splits import Splits
-from naive import held_out_by_refitting, naive_kernel, naive_ridge, one_hot
+from naive.held_out import (
+    convention,
+    held_out_at_centers,
+    held_out_by_refitting,
+    held_out_classwise,
+)
+from naive.kernels import naive_kernel
+from naive.lspc import naive_ridge, one_hot
 
 SIGMAS, REGS = [0.8, 1.9], [1e-6, 1e-3, 0.3]
 
@@ -20,11 +27,6 @@ def shuffled_folds(k, X, y):
 
 def search(**settings):
     return LSPCCV(sigmas=SIGMAS, regs=REGS, store_cv_scores=True, **settings)
-
-
-def convention(reg, weights):
-    """The ridge of weighted leave-one-out: the mean weight is left out."""
-    return reg * weights.sum() * (len(weights) - 1) / len(weights)
 
 
 def expected_scores(X, y, blocks, weights=None, ridge_of=None):
@@ -143,15 +145,9 @@ class TestAgainstRefitting:
             blocks, ridge_of = [test for _, test in cv], None
         elif held == "groups":
             blocks, ridge_of = [np.flatnonzero(groups == g) for g in np.unique(groups)], None
-        w = np.ones(60) if weights is None else weights / weights.mean()
-        Z = one_hot(y)
         for p, (sigma, reg) in enumerate((s, r) for s in SIGMAS for r in REGS):
             Phi = naive_kernel("rbf", X, centers, sigma)
-            expected = np.empty((60, 3))
-            for block in blocks:
-                rest = np.setdiff1d(np.arange(60), block)
-                ridge = reg * w[rest].sum() if ridge_of is None else ridge_of(reg, w)
-                expected[block] = Phi[block] @ naive_ridge(Phi[rest], Z[rest], ridge, w[rest])
+            expected = held_out_at_centers(Phi, one_hot(y), reg, blocks, weights, ridge_of)
             found = np.empty((60, 3))
             found[model.cv_rows_] = model.cv_scores_[p]
             np.testing.assert_allclose(found, expected, atol=1e-8)
@@ -164,21 +160,12 @@ class TestAgainstRefitting:
         folds = shuffled_folds(4, X, y)
         model = search(cv=cv if cv == "loo" else folds, basis="classwise")
         model.fit(X, y, sample_weight=weights)
-        w = np.ones(60) if weights is None else weights / weights.mean()
-        Z = one_hot(y)
-        blocks = list(np.arange(60)[:, None])
+        blocks, ridge_of = list(np.arange(60)[:, None]), convention
         if cv == 4:
-            blocks = [test for _, test in folds]
+            blocks, ridge_of = [test for _, test in folds], None
         for p, (sigma, reg) in enumerate((s, r) for s in SIGMAS for r in REGS):
             K = naive_kernel("rbf", X, X, sigma)
-            expected = np.empty((60, 3))
-            for block in blocks:
-                rest = np.setdiff1d(np.arange(60), block)
-                ridge = convention(reg, w) if cv == "loo" else reg * w[rest].sum()
-                for k in range(3):
-                    own = rest[y[rest] == k]
-                    A = naive_ridge(K[np.ix_(rest, own)], Z[rest][:, [k]], ridge, w[rest])
-                    expected[block, k] = (K[np.ix_(block, own)] @ A)[:, 0]
+            expected = held_out_classwise(K, y, reg, blocks, weights, ridge_of)
             found = np.empty((60, 3))
             found[model.cv_rows_] = model.cv_scores_[p]
             np.testing.assert_allclose(found, expected, atol=1e-8)
@@ -265,7 +252,7 @@ def test_the_fast_weighted_path_agrees_with_the_exact_one(rng, monkeypatch):
         np.testing.assert_allclose(fast.cv_scores_, exact.cv_scores_, atol=1e-4)
         np.testing.assert_allclose(fast.predict_proba(X), exact.predict_proba(X), atol=1e-3)
     exact = LSPC(reg=1e-5).fit(X, y, sample_weight=weights)
-    monkeypatch.setattr("kinlearn.estimators._designs.FAST_ROWS", 100)
+    monkeypatch.setattr("kinlearn.problems.square_basis.FAST_ROWS", 100)
     fast = LSPC(reg=1e-5).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(fast.coef_, exact.coef_, atol=1e-8)
     np.testing.assert_allclose(fast.held_out_scores_, exact.held_out_scores_, atol=1e-6)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from kinlearn.posterior import fit_beta
 from scipy.special import softmax
 from scipy.stats import ortho_group
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -12,6 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from kinlearn import LSPC, LSPCCV, MTDA, HeterogeneousLSPC, RatioTraceLDA
 from kinlearn.datasets import make_heterogeneous_tasks
 from kinlearn.estimators.heterogeneous_lspc import _spread_folds
+from kinlearn.selection.links import fit_beta
 from kinlearn.solvers.alignment import align_class_means
 
 FAST = LSPC(reg=1e-2)

@@ -9,7 +9,7 @@ from kinlearn import threads
 from kinlearn.kernels import KERNELS, KernelMap, resolve_kernel
 from kinlearn.kernels.evaluation import row_blocks
 from kinlearn.kernels.squared_distances import SquaredDistances
-from naive import naive_kernel
+from naive.kernels import naive_kernel
 
 NAMED = [name for name in KERNELS if name != "precomputed"]
 

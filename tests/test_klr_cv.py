@@ -17,6 +17,8 @@ from kinlearn import (
     MultiTaskLSPCCV,
 )
 from kinlearn.datasets import make_related_tasks
+from naive.held_out import group_by_group, one_by_one
+from naive.logistic import softmaxed
 
 GRID = {"sigmas": [0.7, 2.0, 6.0], "regs": [1e-5, 1e-4, 1e-3, 1e-2, 0.1]}
 TASK_GRID = {"sigmas": [1.0, 3.0], "sharings": [0.0, 0.6, 1.0], "regs": [1e-4, 1e-2, 0.1]}
@@ -34,16 +36,9 @@ def related():
     return make_related_tasks(n_tasks=4, n_samples=[18, 9, 14, 11], random_state=0)
 
 
-def softmaxed(scores):
-    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return odds / odds.sum(axis=1, keepdims=True)
-
-
 def pairs_of(cv, X, y, groups):
     if cv == "loo":
-        if groups is None:
-            return [(np.delete(np.arange(len(y)), i), np.array([i])) for i in range(len(y))]
-        return [(np.flatnonzero(groups != g), np.flatnonzero(groups == g)) for g in range(7)]
+        return one_by_one(len(y)) if groups is None else group_by_group(groups)
     return list(cv.split(X, y, groups))
 
 

@@ -6,25 +6,16 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 
 from kinlearn import LSPC, KernelLogisticRegression
-from naive import naive_kernel
+from naive.kernels import naive_kernel
+from naive.logistic import logistic_regression
 
 
 @pytest.fixture
 def data(rng):
     y = rng.integers(0, 3, size=80)
     return rng.normal(size=(80, 3)) + y[:, None] * [1.0, -0.5, 0.0], y
-
-
-def rival(Phi, y, reg, weights=None):
-    total = len(y) if weights is None else weights.sum()
-    solver = "newton-cholesky" if len(np.unique(y)) == 2 else "lbfgs"
-    model = LogisticRegression(
-        C=1 / (total * reg), fit_intercept=False, tol=1e-12, max_iter=100_000, solver=solver
-    )
-    return model.fit(Phi, y, sample_weight=weights)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning:sklearn")
@@ -44,7 +35,7 @@ def test_optimum_is_that_of_logistic_regression(reg, n_classes, weighted, n_cent
         assert model.gradient_norm_ <= 1e-7
         proba[solver] = model.predict_proba(X)
     Phi = naive_kernel("rbf", X, model.centers_, 1.5)
-    expected = rival(Phi, y, reg, weights).predict_proba(Phi)
+    expected = logistic_regression(Phi, y, reg, weights).predict_proba(Phi)
     np.testing.assert_allclose(proba["newton"], expected, atol=1e-5)
     np.testing.assert_allclose(proba["lbfgs"], expected, atol=1e-5)
 
@@ -61,6 +52,7 @@ def test_the_gradient_of_the_written_objective_vanishes(data):
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], expit(Phi @ theta), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", ["median", 0.8, 8.0])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_newton_needs_few_factorisations_at_a_thousand_rows(n_classes, sigma, rng):

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import approx_fprime, minimize
-from scipy.special import logsumexp
 
 from kinlearn.solvers.kernel_factor import eigen_factor, orthogonal, pivoted_cholesky
 from kinlearn.solvers.logistic_exact import newton_dual_multiclass
@@ -15,6 +13,7 @@ from kinlearn.solvers.logistic_multiclass import newton_multiclass
 from kinlearn.solvers.logistic_newton import newton_dual, newton_factor
 from kinlearn.solvers.logistic_path import DualPath, FeaturePath, Stopping
 from kinlearn.solvers.logistic_tasks import TaskPath
+from naive.logistic import naive_logistic_scores
 
 
 def problem(rng, n=40, n_classes=2, rank=None):
@@ -23,38 +22,11 @@ def problem(rng, n=40, n_classes=2, rank=None):
     return X, X @ X.T / X.shape[1], LogisticLoss.of(Z, rng.dirichlet(np.ones(n)))
 
 
-def naive_scores(gram, loss, reg):
-    """Minimise over a square root of the kernel matrix, from the textbook formulas."""
-    values, vectors = np.linalg.eigh(gram)
-    F = vectors * np.sqrt(np.clip(values, 0.0, None))
-    shape = (len(gram), loss.targets.shape[1])
-
-    def objective(flat):
-        f = F @ flat.reshape(shape)
-        if shape[1] == 1:
-            rows, p = np.logaddexp(0.0, f)[:, 0] - (loss.targets * f)[:, 0], 1 / (1 + np.exp(-f))
-        else:
-            rows = logsumexp(f, axis=1) - (loss.targets * f).sum(axis=1)
-            p = np.exp(f - logsumexp(f, axis=1, keepdims=True))
-        gradient = F.T @ (loss.share * (p - loss.targets)) + reg * flat.reshape(shape)
-        return loss.share[:, 0] @ rows + 0.5 * reg * flat @ flat, gradient.ravel()
-
-    start = np.zeros(shape).ravel()
-    assert np.allclose(
-        approx_fprime(start + 0.1, lambda x: objective(x)[0], 1e-7)[:5],
-        objective(start + 0.1)[1][:5],
-        atol=1e-5,
-    )
-    options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-17, "gtol": 1e-10}
-    found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
-    return F @ found.x.reshape(shape)
-
-
 @pytest.mark.parametrize("rank", [None, 7])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_all_solvers_find_the_naive_optimum(n_classes, rank, rng):
     _, gram, loss = problem(rng, n_classes=n_classes, rank=rank)
-    expected = naive_scores(gram, loss, 1e-2)
+    expected = naive_logistic_scores(gram, loss, 1e-2)
     factor = eigen_factor(gram)
     pivoted = pivoted_cholesky(gram)
     assert pivoted.rank == (rank or 40)

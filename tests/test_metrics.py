@@ -14,6 +14,7 @@ from kinlearn.metrics import (
     reliability_curve,
     risk_coverage_curve,
 )
+from naive.metrics import naive_ece, naive_risk
 
 CLASSES = np.array(["ant", "bee", "cow", "dog"])
 ALL = [expected_calibration_error, reliability_curve, risk_coverage_curve, brier_score]
@@ -30,29 +31,6 @@ def make_case(n=200, seed=0, levels=None):
     return y, proba, rng.integers(0, 4, size=n)
 
 
-def naive_ece(y, proba, n_bins, weight):
-    total = 0.0
-    confidence, predicted = proba.max(axis=1), CLASSES[proba.argmax(axis=1)]
-    for b in range(n_bins):
-        inside = [
-            i
-            for i in range(len(y))
-            if b / n_bins < confidence[i] <= (b + 1) / n_bins and weight[i] > 0
-        ]
-        if inside:
-            mass = sum(weight[i] for i in inside)
-            accuracy = sum(weight[i] * (y[i] == predicted[i]) for i in inside) / mass
-            mean = sum(weight[i] * confidence[i] for i in inside) / mass
-            total += mass / weight.sum() * abs(accuracy - mean)
-    return total
-
-
-def naive_risk(y, proba, weight, threshold):
-    confidence, wrong = proba.max(axis=1), CLASSES[proba.argmax(axis=1)] != y
-    answered = confidence >= threshold
-    return (weight * wrong * answered).sum() / (weight * answered).sum()
-
-
 @pytest.mark.parametrize("n_bins", [1, 7, 15])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_ece_is_the_formula(n_bins, weighted):
@@ -61,7 +39,7 @@ def test_ece_is_the_formula(n_bins, weighted):
     found = expected_calibration_error(
         y, proba, n_bins=n_bins, classes=CLASSES, sample_weight=weight if weighted else None
     )
-    assert found == pytest.approx(naive_ece(y, proba, n_bins, weight), abs=1e-12)
+    assert found == pytest.approx(naive_ece(y, proba, CLASSES, n_bins, weight), abs=1e-12)
 
 
 def test_quantile_bins_hold_equal_numbers_of_cases():
@@ -106,9 +84,9 @@ def test_risk_coverage_is_the_formula_at_every_confidence(levels, weighted):
     for coverage, risk, threshold in zip(*curve, strict=True):
         answered = weight[confidence >= threshold].sum() / weight.sum()
         assert coverage == pytest.approx(answered, abs=1e-12)
-        assert risk == pytest.approx(naive_risk(y, proba, weight, threshold), abs=1e-12)
+        assert risk == pytest.approx(naive_risk(y, proba, CLASSES, weight, threshold), abs=1e-12)
     kept = weight > 0
-    risks = [naive_risk(y, proba, weight, threshold) for threshold in confidence[kept]]
+    risks = [naive_risk(y, proba, CLASSES, weight, threshold) for threshold in confidence[kept]]
     area = np.average(risks, weights=weight[kept])
     found = area_under_risk_coverage(y, proba, CLASSES, weight if weighted else None)
     assert found == pytest.approx(area, abs=1e-12)

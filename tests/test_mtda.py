@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from kinlearn import MTDA, TraceRatioLDA
-from naive_discriminants import dense_scatter, naive_optimum, objective, random_tasks
+from naive.discriminants import dense_scatter, naive_optimum, objective, random_tasks
 
 NARROW = ((12, 20, 9), (60, 80, 50), (5, 4, 6))
 WIDE = ((60, 80, 100), (30, 40, 24), (5, 4, 6))

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from kinlearn.estimators._label_design import LabelDesign
-from kinlearn.estimators._label_table import read_labels
 from kinlearn.estimators._label_training_set import make_label_training_set
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
@@ -11,7 +10,9 @@ from sklearn.metrics import log_loss
 
 from kinlearn import MultiLabelLSPC, MultiLabelLSPCCV
 from kinlearn.kernels import KernelMap, resolve_kernel
-from naive import naive_label_scores
+from kinlearn.training.label_table import read_labels
+from naive.held_out import one_by_one
+from naive.labels import naive_label_scores
 
 T, SIGMA = 3, 1.5
 GRID = {"sigmas": [SIGMA], "regs": [1e-3, 1e-1], "sharings": [0.0, 0.8]}
@@ -64,10 +65,6 @@ def assert_is_refitting(X, Y, found, folds, weights=None, **settings):
             sums = q.sum(axis=-1)
             assert_allclose(own[:, :T], q[..., 1] - q[..., 0], atol=1e-7)
             assert_allclose(own[:, T:], sums if own.shape[1] == 2 * T else sums[:, :1], atol=1e-7)
-
-
-def one_by_one(n):
-    return [(np.delete(np.arange(n), i), np.array([i])) for i in range(n)]
 
 
 def parts(n, count):

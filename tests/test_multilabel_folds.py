@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kinlearn.selection.label_folds import deal_labels
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits
 from sklearn.metrics import log_loss
 
 from kinlearn import LSPCCV, MultiLabelLSPC, MultiLabelLSPCCV
+from kinlearn.training.label_folds import deal_labels
 
 pytestmark = pytest.mark.filterwarnings("ignore:The best (sigma|reg)")
 

@@ -20,15 +20,14 @@ from sklearn.utils import get_tags
 from kinlearn import LSPC, MultiLabelLSPC
 from kinlearn.datasets import make_rotated_labels
 from kinlearn.solvers.label_similarity import label_similarity
+from naive.kernels import naive_kernel
+from naive.labels import naive_label_scores
+from naive.lspc import naive_coefficients
 
 
 @pytest.fixture
 def labels():
     return make_rotated_labels(90, n_labels=5, n_features=4, random_state=0)
-
-
-def kernel(A, B, sigma):
-    return np.exp(-((A[:, None] - B[None]) ** 2).sum(-1) / (2 * sigma**2))
 
 
 def with_gaps(Y, share=0.3, seed=1):
@@ -37,31 +36,13 @@ def with_gaps(Y, share=0.3, seed=1):
     return Y
 
 
-def naive_scores(X, Y, X_test, sigma, reg, sharing, W):
-    """Scores of class 1 and class 0 from the objective over observed pairs, as one dense system."""
-    K = kernel(X, X, sigma)
-    n, T = Y.shape
-    seen = ~np.isnan(Y)
-    gamma = reg * sharing / (1 - sharing)
-    H = np.kron(reg / T * np.eye(T), np.eye(n))
-    H += np.kron(gamma / T**2 * (np.diag(W.sum(1)) - W), np.eye(n))
-    h = np.zeros((T * n, 2))
-    for t in range(T):
-        block = slice(t * n, (t + 1) * n)
-        H[block, block] += K[seen[:, t]].T @ K[seen[:, t]] / seen.sum()
-        z = Y[seen[:, t], t]
-        h[block] = K[seen[:, t]].T @ np.column_stack([1 - z, z]) / seen.sum()
-    theta = np.linalg.solve(H, h).reshape(T, n, 2)
-    return np.einsum("in,tnc->itc", kernel(X_test, X, sigma), theta)
-
-
 @pytest.mark.parametrize("solver", ["spectral", "cg", "direct"])
 def test_complete_labels_equal_the_naive_solution(labels, solver):
     X, Y = labels
     params = {"sigma": 2.0, "reg": 1e-2, "sharing": 0.8, "posterior": "raw"}
     model = MultiLabelLSPC(solver=solver, tol=1e-10, **params).fit(X[:60], Y[:60])
     W = label_similarity(Y[:60].astype(float))
-    q = naive_scores(X[:60], Y[:60].astype(float), X[60:], 2.0, 1e-2, 0.8, W)
+    q = naive_label_scores(X[:60], Y[:60].astype(float), X[60:], 2.0, 1e-2, 0.8, W)
     assert_allclose(model.decision_function(X[60:]), q[:, :, 1] - q[:, :, 0], atol=1e-7)
     assert_allclose(model.predict_proba(X[60:]), q[:, :, 1] / q.sum(-1), atol=1e-6)
     assert_allclose(model.similarity_, W)
@@ -75,7 +56,7 @@ def test_missing_labels_equal_the_naive_solution(labels, solver):
         sigma=2.0, reg=1e-2, sharing=0.8, posterior="raw", solver=solver, tol=1e-10
     ).fit(X[:60], Y)
     W = label_similarity(np.nan_to_num(Y), pair_weights=(~np.isnan(Y)).astype(float))
-    q = naive_scores(X[:60], Y, X[60:], 2.0, 1e-2, 0.8, W)
+    q = naive_label_scores(X[:60], Y, X[60:], 2.0, 1e-2, 0.8, W)
     assert_allclose(model.decision_function(X[60:]), q[:, :, 1] - q[:, :, 0], atol=1e-6)
     assert_allclose(model.predict_proba(X[60:]), q[:, :, 1] / q.sum(-1), atol=1e-5)
 
@@ -171,14 +152,14 @@ def test_columns_of_classes_share_class_by_class():
     Y = np.column_stack([first, second])
     model = MultiLabelLSPC(sharing=0.9, sigma=1.0, reg=1e-2).fit(X, Y)
     assert [w.shape for w in model.similarity_] == [(2, 2), (2, 2), (2, 2), (1, 1)]
-    K = kernel(X, X, 1.0)
+    K = naive_kernel("rbf", X, X, 1.0)
     z = (second == 9).astype(float)
-    own = K @ np.linalg.solve(K @ K + 60 * 1e-2 * np.eye(60), K @ z)
+    own = (K @ naive_coefficients(K, z[:, None], 1e-2))[:, 0]
     assert_allclose(model.decision_function(X)[1][:, 3], own, atol=1e-8)
     indicators = np.column_stack([first == 0, second == 0]).astype(float)
     W = label_similarity(indicators)
     assert W[0, 1] > 0.3
-    q = naive_scores(X, indicators, X, 1.0, 1e-2, 0.9, W)
+    q = naive_label_scores(X, indicators, X, 1.0, 1e-2, 0.9, W)
     assert_allclose(model.decision_function(X)[0][:, 0], q[:, 0, 1], atol=1e-8)
     gaps = Y.astype(float)
     gaps[::7, 0] = np.nan
@@ -402,11 +383,11 @@ def test_subset_of_centres_and_given_centres(labels):
 def test_precomputed_and_callable_kernels(labels):
     X, Y = labels
     expected = MultiLabelLSPC(sigma=2.0).fit(X, Y).predict_proba(X)
-    K = kernel(X, X, 2.0)
+    K = naive_kernel("rbf", X, X, 2.0)
     assert_allclose(
         MultiLabelLSPC(kernel="precomputed").fit(K, Y).predict_proba(K), expected, atol=1e-7
     )
-    called = MultiLabelLSPC(kernel=lambda A, B: kernel(A, B, 2.0)).fit(X, Y)
+    called = MultiLabelLSPC(kernel=lambda A, B: naive_kernel("rbf", A, B, 2.0)).fit(X, Y)
     assert_allclose(called.predict_proba(X), expected, atol=1e-7)
 
 
@@ -458,6 +439,7 @@ def test_identical_rows_are_answered_by_their_frequencies():
     assert_allclose(model.predict_proba(X[:1]), [[0.75, 0.5]], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_wide_label_sets_stay_within_memory():
     """T = 300 labels: no array with more than a few times nT + n² + T² entries."""
     import tracemalloc

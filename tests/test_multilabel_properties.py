@@ -4,10 +4,10 @@ import numpy as np
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kinlearn.estimators._label_table import read_labels
 from numpy.testing import assert_allclose
 
 from kinlearn import MultiLabelLSPC
+from kinlearn.training.label_table import read_labels
 
 SEEDS = st.integers(0, 10_000)
 

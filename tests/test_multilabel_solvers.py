@@ -16,7 +16,7 @@ from kinlearn.solvers.multilabel_cg import conjugate_gradients, solve_cg
 from kinlearn.solvers.multilabel_direct import solve_direct
 from kinlearn.solvers.multilabel_held_out import LeaveOneOut
 from kinlearn.solvers.sylvester import feature_spectrum, solve_sylvester
-from kinlearn.training.splits import Block
+from naive.labels import label_objective, naive_label_parameters
 
 
 def problem(n=30, n_labels=4, seed=0, n_centers=None):
@@ -29,44 +29,6 @@ def problem(n=30, n_labels=4, seed=0, n_centers=None):
     return features, Z
 
 
-def objective(theta, features, Z, W, reg, gamma, pair_weights):
-    """The objective as it is written, signs of W included, one label and one pair at a time."""
-    T = Z.shape[1]
-    N = pair_weights.sum()
-    value = 0.0
-    for t in range(T):
-        q = features @ theta[:, t]
-        v = pair_weights[:, t]
-        value += (v * q**2).sum() / (2 * N) - (v * Z[:, t] * q).sum() / N
-        value += reg / (2 * T) * theta[:, t] @ theta[:, t]
-        for u in range(T):
-            gap = theta[:, t] - np.sign(W[t, u]) * theta[:, u]
-            if u != t:
-                value += gamma / (4 * T**2) * abs(W[t, u]) * gap @ gap
-    return value
-
-
-def naive(features, Z, W, reg, sharing, pair_weights=None):
-    """Minimise the objective through the quadratic form read off its values."""
-    m, T = features.shape[1], Z.shape[1]
-    V = np.ones_like(Z) if pair_weights is None else pair_weights
-    gamma = reg * sharing / (1 - sharing)
-    N = V.sum()
-    H = np.zeros((m * T, m * T))
-    h = np.zeros(m * T)
-    for t in range(T):
-        block = slice(t * m, (t + 1) * m)
-        H[block, block] += features.T @ (V[:, [t]] * features) / N + reg / T * np.eye(m)
-        h[block] = features.T @ (V[:, t] * Z[:, t]) / N
-        for u in range(T):
-            if u == t:
-                continue
-            other = slice(u * m, (u + 1) * m)
-            H[block, block] += gamma / T**2 * abs(W[t, u]) * np.eye(m)
-            H[block, other] -= gamma / T**2 * W[t, u] * np.eye(m)
-    return np.linalg.solve(H, h).reshape(T, m).T
-
-
 def test_naive_hessian_is_that_of_the_objective():
     """A numerical Hessian of the written objective shows γ/T² before L, not the printed γ/T."""
     features, Z = problem(n=5, n_labels=3)
@@ -75,7 +37,7 @@ def test_naive_hessian_is_that_of_the_objective():
     T, m, reg, gamma = 3, 5, 0.01, 0.7
 
     def value(vector):
-        return objective(vector.reshape(T, m).T, features, Z, W, reg, gamma, V)
+        return label_objective(vector.reshape(T, m).T, features, Z, W, reg, gamma, V)
 
     size = m * T
     eye = np.eye(size)
@@ -100,7 +62,7 @@ def test_solvers_agree_with_the_naive_solution(similarity, sharing, n_centers):
     targets = 2 * Z - 1
     W = label_similarity(Z, similarity)
     spectrum = label_spectrum(W)
-    expected = naive(features, targets, W, 1e-2, sharing)
+    expected = naive_label_parameters(features, targets, W, 1e-2, sharing)
     decomposed = feature_spectrum(features, symmetric=n_centers is None)
     spectral = solve_sylvester(decomposed, targets, *spectrum, reg=1e-2, sharing=sharing)
     direct = solve_direct(features, targets, *spectrum, reg=1e-2, sharing=sharing)
@@ -128,7 +90,7 @@ def test_full_sharing_is_the_limit(similarity):
     W = label_similarity(Z, similarity)
     W[2] = W[:, 2] = 0.0
     spectrum = label_spectrum(W)
-    expected = naive(features, targets, W, 1e-2, 1 - 1e-9)
+    expected = naive_label_parameters(features, targets, W, 1e-2, 1 - 1e-9)
     decomposed = feature_spectrum(features, symmetric=True)
     spectral = solve_sylvester(decomposed, targets, *spectrum, reg=1e-2, sharing=1.0)
     assert_allclose(spectral, expected, atol=1e-6)
@@ -139,7 +101,7 @@ def test_full_sharing_is_the_limit(similarity):
     assert_allclose(cg.solution, spectral, atol=1e-8)
     mask = np.random.default_rng(0).random(Z.shape) > 0.3
     masked = solve_masked(decomposed, targets, mask.astype(float), *spectrum, reg=1e-2, sharing=1.0)
-    held = naive(features, targets, W, 1e-2, 1 - 1e-9, mask.astype(float))
+    held = naive_label_parameters(features, targets, W, 1e-2, 1 - 1e-9, mask.astype(float))
     assert_allclose(unrotate(decomposed, masked.solution @ spectrum[1].T), held, atol=1e-5)
 
 
@@ -152,7 +114,7 @@ def test_missing_labels_equal_the_naive_solution(reg, sharing, n_centers):
     V = (rng.random(Z.shape) > 0.4) * rng.choice([0.5, 1.0, 3.0], Z.shape)
     W = label_similarity(Z, pair_weights=V)
     spectrum = label_spectrum(W)
-    expected = naive(features, Z, W, reg, sharing, V)
+    expected = naive_label_parameters(features, Z, W, reg, sharing, V)
     decomposed = feature_spectrum(features, symmetric=n_centers is None)
     masked = solve_masked(decomposed, Z, V, *spectrum, reg=reg, sharing=sharing, tol=1e-12)
     assert masked.converged

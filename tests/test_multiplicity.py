@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from kinlearn.rows import find_distinct_rows
-from kinlearn.units import common_unit, find_units
 
 from kinlearn import LSPC, LSPCCV, KernelLogisticRegressionCV, MultiTaskLSPC, MultiTaskLSPCCV
+from kinlearn.training.copies import common_unit, find_distinct_rows, find_units
 
 pytestmark = pytest.mark.filterwarnings("ignore:The best")
 GRID = {"sigmas": [0.5, 1.0, 3.0], "regs": [1e-4, 1e-3, 1e-2, 0.1, 1.0]}

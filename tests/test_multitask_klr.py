@@ -5,10 +5,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.optimize import minimize
-from scipy.special import expit, log_softmax
+from scipy.special import log_softmax
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kinlearn import (
@@ -17,6 +15,7 @@ from kinlearn import (
     MultiTaskLSPC,
 )
 from kinlearn.datasets import make_related_tasks
+from naive.logistic import naive_task_logistic_scores, shared_and_individual, task_gradient
 
 
 @pytest.fixture(scope="module", params=[2, 3])
@@ -31,25 +30,6 @@ def two_columns(scores):
     return np.column_stack([-scores / 2, scores / 2]) if scores.ndim == 1 else scores
 
 
-def shared_and_individual(X, y, task, reg, sharing, weights=None, sigma=2.0):
-    """scikit-learn's logistic regression over (β_0, δ_1, ..., δ_T), in the variables of the paper.
-
-    With θ_t = β_0 + δ_t the penalty for W = 1 is reg/(2·sharing) ||β_0||² +
-    reg/(2T(1-sharing)) Σ ||δ_t||²: features scaled by the roots make it a plain ridge.
-    """
-    T, n = 4, len(y)
-    phi = rbf_kernel(X, X, gamma=1 / (2 * sigma**2))
-    blocks = [np.sqrt(sharing) * phi]
-    blocks += [np.sqrt(T * (1 - sharing)) * phi * (task == t)[:, None] for t in range(T)]
-    design = np.hstack(blocks)
-    total = n if weights is None else weights.sum()
-    model = LogisticRegression(
-        C=1 / (total * reg), fit_intercept=False, tol=1e-12, max_iter=100_000
-    ).fit(design, y, sample_weight=weights)
-    beta = model.coef_[:, : phi.shape[1]] * np.sqrt(sharing)
-    return model.predict_proba(design), phi @ beta.T
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning:sklearn")
 @pytest.mark.parametrize("solver", ["newton", "lbfgs"])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -61,7 +41,8 @@ def test_it_equals_a_joint_solve_over_shared_and_individual_features(
     weights = np.random.default_rng(0).uniform(0.3, 2.0, len(y)) if weighted else None
     model = MultiTaskKernelLogisticRegression(reg=reg, sharing=sharing, sigma=2.0, solver=solver)
     model.fit(X, y, task=task, sample_weight=weights)
-    expected, shared = shared_and_individual(X, y, task, reg, sharing, weights)
+    phi = rbf_kernel(X, X, gamma=1 / 8)
+    expected, shared = shared_and_individual(phi, y, task, 4, reg, sharing, weights)
     np.testing.assert_allclose(model.predict_proba(X, task=task), expected, atol=1e-5)
     found = model.shared_score(X)
     if found.ndim == 2:  # adding one number to all classes' scores changes no probability
@@ -78,7 +59,7 @@ def test_the_gradient_of_the_written_objective_vanishes(related, sharing):
     W = rng.uniform(size=(4, 4))
     W = W + W.T
     np.fill_diagonal(W, 0.0)
-    reg, N, T = 1e-2, len(y), 4
+    reg, N = 1e-2, len(y)
     model = MultiTaskKernelLogisticRegression(reg=reg, sharing=sharing, sigma=2.0, similarity=W)
     model.fit(X, y, task=task)
     phi = rbf_kernel(X, model.centers_, gamma=1 / 8)
@@ -87,35 +68,16 @@ def test_the_gradient_of_the_written_objective_vanishes(related, sharing):
     slopes = (np.exp(log_softmax(scores, axis=1)) - Z) / N
     if theta.shape[2] == 2:
         theta, slopes = theta[:, :, 1:] - theta[:, :, :1], slopes[:, 1:]
-    L = np.diag(W.sum(axis=1)) - W
-    penalty = reg / T * np.eye(T) + reg * sharing / (1 - sharing) / T**2 * L
-    gradient = np.tensordot(penalty, theta, axes=1)
-    for t in range(T):
-        gradient[t] += phi[task == t].T @ slopes[task == t]
+    gradient = task_gradient(theta, phi, slopes, task, W, reg, sharing)
     assert np.linalg.norm(gradient) <= 1e-7
 
 
 def test_general_similarities_minimise_the_objective():
     X, y, task = make_related_tasks(n_tasks=3, n_samples=8, random_state=1)
     W = np.array([[0, 1, 0.2], [1, 0, 0], [0.2, 0, 0]])
-    reg, sharing, N, T = 1e-2, 0.7, len(y), 3
+    reg, sharing = 1e-2, 0.7
     phi = rbf_kernel(X, X, gamma=1 / 8)
-    L = np.diag(W.sum(axis=1)) - W
-    penalty = reg / T * np.eye(T) + reg * sharing / (1 - sharing) / T**2 * L
-    signs = 2 * y - 1
-
-    def objective(flat):
-        theta = flat.reshape(T, -1)
-        f = np.einsum("nm,nm->n", phi, theta[task])
-        value = np.logaddexp(0, -signs * f).mean() + 0.5 * np.vdot(theta, penalty @ theta)
-        slopes = -signs * expit(-signs * f) / N
-        gradient = penalty @ theta
-        np.add.at(gradient, task, slopes[:, None] * phi)
-        return value, gradient.ravel()
-
-    options = {"maxiter": 10_000, "ftol": 1e-16, "gtol": 1e-11}
-    best = minimize(objective, np.zeros(T * N), jac=True, method="L-BFGS-B", options=options)
-    expected = np.einsum("nm,nm->n", phi, best.x.reshape(T, -1)[task])
+    expected = naive_task_logistic_scores(phi, y, task, W, reg, sharing)
     model = MultiTaskKernelLogisticRegression(reg=reg, sharing=sharing, sigma=2.0, similarity=W)
     model.fit(X, y, task=task)
     np.testing.assert_allclose(model.decision_function(X, task=task), expected, atol=1e-4)

@@ -12,22 +12,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kinlearn import LSPC, MultiTaskLSPC, MultiTaskLSPCCV
 from kinlearn.datasets import make_related_tasks
-
-
-def naive_scores(phi, phi_new, task, task_new, Z, weights, W, reg, sharing):
-    """Solve all (m·T) equations of the objective's gradient at once."""
-    n_tasks, m = len(W), phi.shape[1]
-    total = weights.sum()
-    gamma = reg * sharing / (1.0 - sharing)
-    L = np.diag(W.sum(axis=1)) - W
-    big = np.zeros((len(task), n_tasks, m))
-    big[np.arange(len(task)), task] = phi
-    big = big.reshape(len(task), -1)
-    penalty = np.kron(reg / n_tasks * np.eye(n_tasks) + gamma / n_tasks**2 * L, np.eye(m))
-    theta = np.linalg.solve(
-        big.T @ (weights[:, None] * big) / total + penalty, big.T @ (weights[:, None] * Z) / total
-    )
-    return np.einsum("nm,nmc->nc", phi_new, theta.reshape(n_tasks, m, -1)[task_new])
+from naive.lspc import one_hot
+from naive.tasks import naive_task_parameters, naive_task_scores, shared_and_own
 
 
 def columns(model, X, **given):
@@ -60,17 +46,9 @@ def test_scores_minimise_the_objective(seed, n, n_tasks, n_classes, sharing, wei
     task_new = rng.integers(n_tasks, size=5)
     Z = (y[:, None] == model.classes_).astype(float)
     gamma = 1 / (2 * 1.5**2)
-    expected = naive_scores(
-        rbf_kernel(X, X, gamma=gamma),
-        rbf_kernel(X_new, X, gamma=gamma),
-        task,
-        task_new,
-        Z,
-        weights,
-        W,
-        0.01,
-        sharing,
-    )
+    phi, phi_new = rbf_kernel(X, X, gamma=gamma), rbf_kernel(X_new, X, gamma=gamma)
+    theta = naive_task_parameters(phi, task, Z, weights, W, 0.01, sharing)
+    expected = naive_task_scores(phi_new, task_new, theta)
     np.testing.assert_allclose(columns(model, X_new, task=task_new), expected, atol=1e-8)
 
 
@@ -113,13 +91,11 @@ def test_the_papers_parameters_solve_the_papers_equation_4(related, lambda_, gam
     X, y, task = related
     model = MultiTaskLSPC.from_paper(lambda_, gamma, sigma=2.0, posterior="rounded")
     model.fit(X, y, task=task)
-    phi, n, T = rbf_kernel(X, X, gamma=1 / 8), len(y), 4
-    design = np.hstack([phi] + [phi * (task == t)[:, None] for t in range(T)])
-    penalty = np.r_[np.full(n, lambda_), np.full(n * T, gamma / T)]
-    Z = (y[:, None] == model.classes_).astype(float)
-    beta = np.linalg.solve(design.T @ design / n + np.diag(penalty), design.T @ Z / n)
-    np.testing.assert_allclose(columns(model, X, task=task), design @ beta, atol=1e-8)
-    np.testing.assert_allclose(model.shared_score(X), phi @ beta[:n], atol=1e-8)
+    phi = rbf_kernel(X, X, gamma=1 / 8)
+    beta = shared_and_own(phi, task, one_hot(y), 4, lambda_, gamma)
+    expected = naive_task_scores(phi, task, beta[0] + beta[1:])
+    np.testing.assert_allclose(columns(model, X, task=task), expected, atol=1e-8)
+    np.testing.assert_allclose(model.shared_score(X), phi @ beta[0], atol=1e-8)
 
 
 def test_gamma_zero_is_the_minimum_norm_solution(related):

@@ -24,44 +24,13 @@ from kinlearn.solvers.task_covariance import (
     task_covariances,
     unseen_weight,
 )
-from kinlearn.training.splits import Splits
-
-
-def primal_solution(
-    features, task, targets, weights, similarity, reg, sharing, total=None, absent=()
-):
-    """Minimise the objective over all (T·m) parameters at once, written from its gradient.
-
-    Pairs (task, centre) in `absent` have their coefficient held at zero.
-    """
-    n_tasks, m = similarity.shape[0], features.shape[1]
-    total = weights.sum() if total is None else total
-    gamma = reg * sharing / (1.0 - sharing)
-    stacked = np.zeros((len(task), n_tasks * m))
-    for n, t in enumerate(task):
-        stacked[n, t * m : (t + 1) * m] = features[n]
-    penalty = reg / n_tasks * np.eye(n_tasks) + gamma / n_tasks**2 * laplacian(similarity)
-    left = stacked.T @ (weights[:, None] * stacked) / total + np.kron(penalty, np.eye(m))
-    right = stacked.T @ (weights[:, None] * targets) / total
-    free = np.setdiff1d(np.arange(n_tasks * m), [t * m + j for t, j in absent])
-    solution = np.zeros_like(right)
-    solution[free] = np.linalg.solve(left[np.ix_(free, free)], right[free])
-    return solution.reshape(n_tasks, m, -1)
-
-
-def without_the_mean_weight(weights):
-    """The sum of weights that leave-one-out keeps for every row."""
-    return weights.sum() * (len(weights) - 1) / len(weights)
+from naive.held_out import group_by_group, without_the_mean_weight
+from naive.tasks import naive_task_parameters, naive_task_scores, shared_and_own
 
 
 def by_groups(groups):
     """Leave one group out at a time."""
-    pairs = [(np.flatnonzero(groups != g), np.flatnonzero(groups == g)) for g in np.unique(groups)]
-    return Splits.from_train_test(len(groups), pairs)
-
-
-def scores(features, task, parameters):
-    return np.einsum("nm,nmc->nc", features, parameters[task])
+    return Splits.from_train_test(len(groups), group_by_group(groups))
 
 
 def random_problem(seed, n, m, n_tasks, n_classes, weighted, uniform):
@@ -96,7 +65,7 @@ def test_dual_equals_the_primal_solution(problem, reg, sharing):
     features, task, targets, weights, similarity = problem
     n_tasks = similarity.shape[0]
     covariance = task_covariances(similarity, np.array([sharing]))[0]
-    expected = primal_solution(features, task, targets, weights, similarity, reg, sharing)
+    expected = naive_task_parameters(features, task, targets, weights, similarity, reg, sharing)
     gram = features @ features.T
     ridge = ridges(np.array([reg]), weights.sum(), n_tasks)
     by_cholesky = solve(gram, covariance, task, weights, targets, float(ridge[0]))
@@ -121,7 +90,7 @@ def test_leave_one_out_equals_refitting(problem, reg, sharing):
     single = leave_one_out_single(gram, covariance, task, weights, targets, reg)
     for i in range(n):
         keep = np.arange(n) != i
-        parameters = primal_solution(
+        parameters = naive_task_parameters(
             features[keep],
             task[keep],
             targets[keep],
@@ -131,7 +100,7 @@ def test_leave_one_out_equals_refitting(problem, reg, sharing):
             sharing,
             total=without_the_mean_weight(weights),
         )
-        expected = scores(features[[i]], task[[i]], parameters)[0]
+        expected = naive_task_scores(features[[i]], task[[i]], parameters)[0]
         np.testing.assert_allclose(held[0, i], expected, atol=1e-8)
         np.testing.assert_allclose(single[i], expected, atol=1e-8)
 
@@ -150,10 +119,10 @@ def test_held_out_blocks_equal_refitting(problem, sharing, n_folds):
         for out, held_block in splits:
             block = held_block.removed
             keep = np.setdiff1d(np.arange(n), block)
-            parameters = primal_solution(
+            parameters = naive_task_parameters(
                 features[keep], task[keep], targets[keep], weights[keep], similarity, reg, sharing
             )
-            expected = scores(features[block], task[block], parameters)
+            expected = naive_task_scores(features[block], task[block], parameters)
             np.testing.assert_allclose(held[r, out], expected, atol=1e-8)
 
 
@@ -193,7 +162,7 @@ def test_leave_one_out_without_the_rows_own_centre_equals_refitting(problem, sha
     for r, reg in enumerate(regs):
         for i in range(n):
             keep = np.arange(n) != i
-            parameters = primal_solution(
+            parameters = naive_task_parameters(
                 phi[keep],
                 task[keep],
                 targets[keep],
@@ -204,7 +173,7 @@ def test_leave_one_out_without_the_rows_own_centre_equals_refitting(problem, sha
                 total=without_the_mean_weight(weights),
                 absent=[(task[i], own[i])] if own[i] >= 0 else [],
             )
-            expected = scores(phi[[i]], task[[i]], parameters)[0]
+            expected = naive_task_scores(phi[[i]], task[[i]], parameters)[0]
             np.testing.assert_allclose(held[r, i], expected, atol=1e-8)
 
 
@@ -224,7 +193,7 @@ def test_held_out_blocks_without_their_own_centres_equal_refitting(problem, shar
             block = held_block.removed
             keep = np.setdiff1d(np.arange(n), block)
             absent = [(task[i], own[i]) for i in block if own[i] >= 0]
-            parameters = primal_solution(
+            parameters = naive_task_parameters(
                 phi[keep],
                 task[keep],
                 targets[keep],
@@ -234,7 +203,7 @@ def test_held_out_blocks_without_their_own_centres_equal_refitting(problem, shar
                 sharing,
                 absent=absent,
             )
-            expected = scores(phi[block], task[block], parameters)
+            expected = naive_task_scores(phi[block], task[block], parameters)
             np.testing.assert_allclose(held[r, out], expected, atol=1e-8)
 
 
@@ -253,15 +222,8 @@ def test_with_one_task_held_out_scores_are_those_of_lspc():
 @pytest.mark.parametrize(("lambda_", "gamma"), [(0.3, 0.1), (0.01, 3.0), (2.0, 1e-3)])
 def test_the_papers_parameters_mean_the_papers_equation_4(lambda_, gamma):
     features, task, targets, weights, similarity = random_problem(0, 20, 4, 3, 2, False, True)
-    n, m, n_tasks = len(task), features.shape[1], 3
-    # mt-lspc Eq. 4 in (β_0, β_1, ..., β_T), as printed.
-    design = np.zeros((n, (n_tasks + 1) * m))
-    design[:, :m] = features
-    for i, t in enumerate(task):
-        design[i, (t + 1) * m : (t + 2) * m] = features[i]
-    penalty = np.r_[np.full(m, lambda_), np.full(n_tasks * m, gamma / n_tasks)]
-    beta = np.linalg.solve(design.T @ design / n + np.diag(penalty), design.T @ targets / n)
-    beta = beta.reshape(n_tasks + 1, m, -1)
+    n, n_tasks = len(task), 3
+    beta = shared_and_own(features, task, targets, n_tasks, lambda_, gamma)
     sharing = gamma / (lambda_ + gamma)
     reg = lambda_ * sharing
     covariance = task_covariances(similarity, np.array([sharing]))[0]
@@ -319,7 +281,7 @@ def test_uniform_similarity_gives_the_covariance_of_the_paper():
 def test_the_unseen_task_is_a_node_without_data():
     features, task, targets, weights, similarity = random_problem(8, 25, 3, 4, 2, False, False)
     reg, sharing = 0.2, 0.6
-    parameters = primal_solution(features, task, targets, weights, similarity, reg, sharing)
+    parameters = naive_task_parameters(features, task, targets, weights, similarity, reg, sharing)
     tie = mean_similarity(similarity)
     gamma = reg * sharing / (1 - sharing)
     # Gradient of reg/(2T)||θ||² + γ w̄/(2T²) Σ_t ||θ - θ_t||² at the claimed minimiser, T = 4.

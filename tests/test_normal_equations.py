@@ -15,11 +15,7 @@ from kinlearn.sums.packed_matrix import add_gram, packed_zeros, symmetric
 from kinlearn.sums.row_hash import entry_hashes, row_hashes
 from kinlearn.sums.storage import from_arrays, to_arrays
 from kinlearn.sums.subtraction import NeverAddedError
-
-
-def naive_features(X, centers, sigma):
-    squared = ((X[:, None] - centers[None]) ** 2).sum(axis=2)
-    return np.exp(-squared / (2 * sigma**2))
+from naive.kernels import naive_kernel
 
 
 def make(rng, n=80, d=3, n_classes=3, n_tasks=4):
@@ -67,7 +63,7 @@ def test_sums_are_the_naive_ones(rng):
     X, y, _, weights = make(rng)
     centers = X[:6]
     sums = NormalEquations(centers, sigma=1.5).update(X, y, sample_weight=weights)
-    Phi, Z = naive_features(X, centers, 1.5), np.eye(3)[y]
+    Phi, Z = naive_kernel("rbf", X, centers, 1.5), np.eye(3)[y]
     np.testing.assert_allclose(sums.gram(), Phi.T @ (weights[:, None] * Phi), atol=1e-10)
     np.testing.assert_allclose(sums.moments(), Phi.T @ (weights[:, None] * Z), atol=1e-10)
     np.testing.assert_allclose(sums.target_sums(), weights @ Z)
@@ -81,7 +77,7 @@ def test_tasks_have_sums_of_their_own_thin_or_not(m, rng):
     assert (sums.task_sums()[0].thin is not None) == (m == 40)
     for t in "abcd":
         own = task == t
-        Phi, w = naive_features(X[own], X[:m], 1.5), weights[own][:, None]
+        Phi, w = naive_kernel("rbf", X[own], X[:m], 1.5), weights[own][:, None]
         np.testing.assert_allclose(sums.gram(t), Phi.T @ (w * Phi), atol=1e-10)
         np.testing.assert_allclose(sums.moments(t), Phi.T @ (w * np.eye(3)[y[own]]), atol=1e-10)
 
@@ -89,7 +85,7 @@ def test_tasks_have_sums_of_their_own_thin_or_not(m, rng):
 def test_indicators_bring_their_products(rng):
     X, Y = rng.normal(size=(40, 2)), rng.integers(2, size=(40, 3))
     sums = NormalEquations(X[:5]).update(X, Y)
-    Phi, Z = naive_features(X, X[:5], 1.0), np.column_stack([np.ones(40), Y])
+    Phi, Z = naive_kernel("rbf", X, X[:5], 1.0), np.column_stack([np.ones(40), Y])
     np.testing.assert_allclose(sums.moments(), Phi.T @ Z, atol=1e-12)
     np.testing.assert_allclose(sums.target_sums(), Z.T @ Z)
 

@@ -22,16 +22,14 @@ from kinlearn.persistence.allowed_types import find_type
 from saved_models import (
     CLASSES,
     FRAME,
+    MODELS,
     SMALL,
     TASK,
     X,
     edited,
-    fitted_models,
     state,
     table_pipeline,
 )
-
-MODELS = fitted_models()
 
 
 @pytest.fixture

@@ -309,15 +309,6 @@ def run_python(code):
     )
 
 
-def test_importing_does_not_load_matplotlib():
-    done = run_python("""
-        import sys
-        import kinlearn, kinlearn.plots
-        assert "matplotlib" not in sys.modules
-    """)
-    assert done.returncode == 0, done.stderr
-
-
 def test_without_matplotlib_everything_imports_and_drawing_says_what_to_install():
     done = run_python("""
         import sys

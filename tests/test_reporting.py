@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from kinlearn.posterior import calibrated, fit_beta
 
 from kinlearn import LSPC, LSPCCV
-from naive import one_hot
+from kinlearn.model import Link
+from kinlearn.selection.links import fit_beta
+from naive.lspc import one_hot
 
 GRID = {"sigmas": [0.7, 1.5, 4.0], "regs": [1e-4, 1e-2, 0.1, 1.0]}
 pytestmark = pytest.mark.filterwarnings("ignore:The best")
@@ -48,7 +49,7 @@ def test_the_best_point_is_chosen_by_the_other_folds():
         np.testing.assert_allclose(model.held_out_scores_[own], expected[own], atol=1e-12)
         beta = fit_beta(expected[others], one_hot(y)[others], weights, 260)
         np.testing.assert_allclose(model.held_out_links_[own, 0], beta, rtol=1e-6)
-        proba = calibrated(expected[own], beta)
+        proba = Link(beta)(expected[own])
         np.testing.assert_allclose(model.held_out_proba()[own], proba, atol=1e-6)
 
 

@@ -1,7 +1,5 @@
 """Memory is bounded, and what is too large says so before it starts."""
 
-import subprocess
-import sys
 import tracemalloc
 
 import numpy as np
@@ -67,13 +65,13 @@ def test_prediction_in_bounded_memory(rng):
 
 
 def test_wide_sparse_rows_are_never_dense_as_a_whole(rng):
-    X = sp.random(2000, 50_000, density=2e-4, format="csr", random_state=0)
+    X = sp.random(1000, 50_000, density=2e-4, format="csr", random_state=0)
     y = (
         np.asarray(X[:, :25_000].sum(axis=1)).ravel()
         > np.asarray(X[:, 25_000:].sum(axis=1)).ravel()
     )
     model = LSPC(n_centers=100, random_state=0, kernel="linear")
-    assert peak_megabytes(lambda: model.fit(X, y)) < 100  # dense: 763 MB
+    assert peak_megabytes(lambda: model.fit(X, y)) < 50  # dense: 381 MB
     assert np.isfinite(model.predict_proba(X)).all()
 
 
@@ -91,14 +89,3 @@ def test_more_than_the_machine_has_is_refused(rng, monkeypatch):
     X, y = rng.normal(size=(20_000, 2)), np.arange(20_000) % 2
     with pytest.raises(MemoryError, match="takes far less"):
         LSPC(n_centers=None).fit(X, y)
-
-
-def test_import_needs_no_extra():
-    code = (
-        "import sys\n"
-        "for name in ('matplotlib', 'typer', 'rich', 'pandas', 'polars', 'dask', 'distributed'):\n"
-        "    sys.modules[name] = None\n"
-        "import kinlearn\n"
-        "kinlearn.LSPC().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

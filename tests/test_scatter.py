@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.covariance import ledoit_wolf_shrinkage
 
 from kinlearn.solvers.scatter import ledoit_wolf_weight, reduce_scatter, shrinkage_ridge
-from naive_discriminants import dense_scatter, random_tasks
+from naive.discriminants import dense_scatter, random_tasks
 
 SHAPES = [(8, 40, 3), (40, 25, 5), (30, 30, 6), (200, 12, 2)]
 

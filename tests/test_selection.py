@@ -2,17 +2,14 @@
 
 import numpy as np
 import pytest
-from kinlearn.posterior import calibrated, fit_beta, log_loss_rows, smooth
-from kinlearn.selection.class_calibration import fit_class_calibration
-from kinlearn.selection.refine import refined_weights
-from scipy.optimize import minimize, nnls
-from scipy.special import log_softmax
+from scipy.optimize import nnls
 from sklearn.metrics import accuracy_score, f1_score, log_loss, roc_auc_score
 
 from kinlearn import LSPCCV
 from kinlearn.selection.combine import stack_weights, within_se_weights
 from kinlearn.selection.scoring import weighted_auc, why_undefined
-from naive import one_hot
+from naive.lspc import one_hot
+from naive.posterior import naive_class_calibration, naive_refined_weights
 
 
 @pytest.fixture
@@ -61,7 +58,7 @@ class TestScoring:
     @pytest.mark.parametrize("name", ["log_loss", "neg_log_loss", "brier", "neg_brier_score"])
     def test_losses_are_of_the_calibrated_posterior(self, name, noisy):
         X, y = noisy
-        from kinlearn.posterior import fit_beta
+        from kinlearn.selection.links import fit_beta
 
         def criterion(y, q):
             p = calibrated(q, fit_beta(q, one_hot(y)))
@@ -246,39 +243,16 @@ class TestRefinement:
     def test_minimises_the_objective(self, rng):
         scores, targets, weights, start = self.problem(rng)
         beta = fit_beta(np.tensordot(start, scores, axes=1), targets, weights)
-        smoothed = smooth(targets, 80)
-
-        def objective(v):
-            losses = -(smoothed * log_softmax(np.tensordot(v, scores, axes=1), axis=1)).sum(axis=1)
-            return weights @ losses + 0.5 * np.square(v - beta * start).sum()
-
-        expected = minimize(
-            objective, beta * start, bounds=[(0, None)] * 4, tol=1e-12, method="L-BFGS-B"
-        ).x
+        expected = naive_refined_weights(scores, targets, weights, start, beta)
         found = refined_weights(scores, targets, weights, start, 80)
-        np.testing.assert_allclose(found, expected / expected.sum(), atol=1e-4)
+        np.testing.assert_allclose(found, expected, atol=1e-4)
 
     def test_offsets_are_part_of_the_objective(self, rng):
         scores, targets, weights, start = self.problem(rng)
         beta = fit_beta(np.tensordot(start, scores, axes=1), targets, weights, 80)
-        n_points = start.size
-
-        def objective(x):
-            logits = np.tensordot(x[:n_points], scores, axes=1) + x[n_points:]
-            losses = log_loss_rows(logits, 1.0, smooth(targets, 80))
-            prior = np.sum((x[:n_points] - beta * start) ** 2) + 3 * np.sum(x[n_points:] ** 2)
-            return weights @ losses + 0.5 * prior
-
-        n_classes = targets.shape[1]
-        expected = minimize(
-            objective,
-            np.concatenate([beta * start, np.zeros(n_classes)]),
-            bounds=[(0, None)] * n_points + [(None, None)] * n_classes,
-            tol=1e-12,
-            method="L-BFGS-B",
-        ).x[:n_points]
+        expected = naive_refined_weights(scores, targets, weights, start, beta, offsets=True)
         found = refined_weights(scores, targets, weights, start, 80, offsets=True)
-        np.testing.assert_allclose(found, expected / expected.sum(), atol=1e-4)
+        np.testing.assert_allclose(found, expected, atol=1e-4)
 
     def test_lowers_the_log_loss_of_the_mix(self, rng):
         scores, targets, weights, start = self.problem(rng)
@@ -315,19 +289,14 @@ class TestClassCalibration:
     def test_it_minimises_what_it_says(self, rng):
         scores, targets, weights = self.problem(rng)
         beta = fit_beta(scores, targets, weights, 70)
-
-        def objective(x):
-            losses = log_loss_rows(x[:3] * scores + x[3:], 1.0, smooth(targets, 70))
-            return weights @ losses + 0.15 * np.sum((x[:3] - beta) ** 2) + 1.5 * np.sum(x[3:] ** 2)
-
-        expected = minimize(objective, np.r_[np.full(3, beta), np.zeros(3)], tol=1e-12).x
-        scales, offsets = fit_class_calibration(scores, targets, weights, beta, 70)
-        np.testing.assert_allclose(scales, expected[:3], atol=1e-4)
-        np.testing.assert_allclose(offsets, expected[3:], atol=1e-4)
+        expected = naive_class_calibration(scores, targets, weights, beta)
+        scales, offsets = fit_class_scales(scores, targets, weights, beta, 70)
+        np.testing.assert_allclose(scales, expected[0], atol=1e-4)
+        np.testing.assert_allclose(offsets, expected[1], atol=1e-4)
 
     def test_it_shrinks_to_one_number_when_rows_weigh_little(self, rng):
         scores, targets, weights = self.problem(rng)
-        scales, offsets = fit_class_calibration(scores, targets, 1e-9 * weights, 5.0, 70)
+        scales, offsets = fit_class_scales(scores, targets, 1e-9 * weights, 5.0, 70)
         np.testing.assert_allclose(scales, 5.0, atol=1e-6)
         np.testing.assert_allclose(offsets, 0.0, atol=1e-6)
 

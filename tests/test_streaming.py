@@ -187,6 +187,7 @@ def test_forgetting_equals_refitting_without(seed, with_tasks):
     np.testing.assert_allclose(one, other, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_tasks", [False, True])
 def test_a_thousand_random_steps_leave_no_trace(with_tasks):
     rng = np.random.default_rng(7)

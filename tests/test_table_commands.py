@@ -455,8 +455,8 @@ def test_every_task_can_have_a_threshold_of_its_own(folder, tmp_path):
 
 
 def test_large_tables_use_centres_and_some_held_out_rows(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("kinlearn.centers.AUTO_FULL_ROWS", 150)
-    monkeypatch.setattr("kinlearn.centers.AUTO_CENTERS", 60)
+    monkeypatch.setattr("kinlearn.training.centers.AUTO_FULL_ROWS", 150)
+    monkeypatch.setattr("kinlearn.training.centers.AUTO_CENTERS", 60)
     monkeypatch.setattr("kinlearn.estimators.lspc_cv.MAX_HELD_OUT_ROWS", 100)
     out, page = tmp_path / "m.kin", tmp_path / "r.html"
     said = accepted(
@@ -470,8 +470,8 @@ def test_large_tables_use_centres_and_some_held_out_rows(folder, tmp_path, monke
 
 def test_semicolons_commas_and_three_classes(tmp_path):
     rng = np.random.default_rng(0)
-    x, kind = rng.normal(size=150), rng.choice(["é", "ü"], size=150)
-    grade = np.digitize(x + 0.2 * rng.normal(size=150), [-0.5, 0.5])
+    x, kind = rng.normal(size=60), rng.choice(["é", "ü"], size=60)
+    grade = np.digitize(x + 0.2 * rng.normal(size=60), [-0.5, 0.5])
     lines = [
         f"{value:.3f}".replace(".", ",") + f";{k};{g}"
         for value, k, g in zip(x, kind, grade, strict=True)

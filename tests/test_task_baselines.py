@@ -12,17 +12,9 @@ from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kinlearn import LSPC, IndependentTasks, PooledTasks
 from kinlearn.datasets import make_related_tasks
-
-
-@parametrize_with_checks(
-    [IndependentTasks(LogisticRegression()), PooledTasks(LogisticRegression())]
-)
-def test_scikit_learn_compatibility(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

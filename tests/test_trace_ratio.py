@@ -6,7 +6,7 @@ from scipy import linalg
 
 from kinlearn.solvers.mtda_alternating import _Padded, alternate, complete_columns, table1
 from kinlearn.solvers.trace_ratio import ratio_of, top_eigenvectors, trace_ratio
-from naive_discriminants import naive_optimum, random_tasks, reduce_all
+from naive.discriminants import naive_optimum, random_tasks, reduce_all
 
 # (widths, rows, classes, n_components): d_i < n_i; d_i > n_i with more components than classes,
 # where the optimum is below one; a mix of both kinds.

@@ -1,4 +1,4 @@
-"""Random tasks and the dense formulas that the fast paths are held against."""
+"""Discriminants: scatters by their definitions, and the optimum of the trace ratio of all tasks."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def random_tasks(
 
 
 def reduce_all(Xs: list[np.ndarray], ys: list[np.ndarray]) -> list[ReducedScatter]:
+    """What the solvers take: every task's scatters, in the range of its total scatter."""
     return [reduce_scatter(X, y, y.max() + 1) for X, y in zip(Xs, ys, strict=True)]
 
 
@@ -69,3 +70,8 @@ def objective(Xs: list[np.ndarray], ys: list[np.ndarray], components: list[np.nd
         between += np.trace(U @ S_b @ U.T)
         total += np.trace(U @ S_t @ U.T)
     return between / total
+
+
+def trace_ratio(components: np.ndarray, X: np.ndarray, y: np.ndarray) -> float:
+    """tr(U S_b Uᵀ) / tr(U S_t Uᵀ) of one task."""
+    return objective([X], [y], [components])
