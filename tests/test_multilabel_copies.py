@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from kinlearn.estimators._label_design import LabelDesign
-from kinlearn.estimators._label_training_set import make_label_training_set
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from kinlearn import MultiLabelLSPC, MultiLabelLSPCCV
 from kinlearn.kernels import KernelMap, resolve_kernel
+from kinlearn.problems.labels import LabelsProblem
 from kinlearn.training.label_table import read_labels
+from kinlearn.training.training_set import make_training_set
 from naive.held_out import one_by_one
 from naive.labels import naive_label_scores
 
@@ -44,14 +44,25 @@ def given_centers(X, count):
 
 def held_out(X, Y, cv, solver="auto", n_centers=None, sample_weight=None, class_weight=None):
     """What is held out, and the scores of every point of the solver that fits the labels."""
-    data = make_label_training_set(X, read_labels(Y), sample_weight, class_weight, "here")
-    problems, _ = data.problems("uniform", None)
+    data = make_training_set(X, read_labels(Y), sample_weight, class_weight, "here")
     centers = data.X if n_centers is None else given_centers(X, n_centers)
-    features = KernelMap(resolve_kernel("rbf"), centers)
-    design = LabelDesign(features, data, problems, own_centers=n_centers is None, keep=False)
-    fit = design.fit(SIGMA, solver, tol=1e-12, max_iter=10_000)
+    problem = LabelsProblem(
+        KernelMap(resolve_kernel("rbf"), centers),
+        data,
+        "uniform",
+        None,
+        own_centers=n_centers is None,
+        keep=True,
+        solver=solver,
+        tol=1e-12,
+        max_iter=10_000,
+    )
     validation = data.validation(cv)
-    return validation, fit.held_out(POINTS, validation.splits)
+    scores = [
+        problem.solve({"sigma": SIGMA, "reg": reg, "sharing": sharing}, validation.splits)[1]
+        for reg, sharing in POINTS
+    ]
+    return validation, np.stack(scores)
 
 
 def assert_is_refitting(X, Y, found, folds, weights=None, **settings):
@@ -197,7 +208,7 @@ def test_folds_of_copies_do_not_see_how_they_were_passed(coarse):
     again = np.repeat(np.arange(40), counts)
 
     def found(rows, weights=None):
-        data = make_label_training_set(X[rows], read_labels(Y[rows]), weights, None, "here")
+        data = make_training_set(X[rows], read_labels(Y[rows]), weights, None, "here")
         return data.validation("loo", closed_form=False)
 
     def assert_alike(one, other):

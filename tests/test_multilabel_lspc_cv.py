@@ -98,7 +98,7 @@ def test_mixes_are_mixes_of_the_points(labels, combine):
         if weight > 0:
             expected = expected + weight * MultiLabelLSPC(**point).fit(X, Y)._scores(X)
     if combine == "stack":  # each class's score has its own scale and offset
-        off, on = np.stack(search.class_scales_, axis=1)
+        off, on = np.stack(search.class_scale_, axis=1)
 
         def turned(columns):
             sums = columns[:, Y.shape[1] :]

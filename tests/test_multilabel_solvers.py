@@ -16,6 +16,7 @@ from kinlearn.solvers.multilabel_cg import conjugate_gradients, solve_cg
 from kinlearn.solvers.multilabel_direct import solve_direct
 from kinlearn.solvers.multilabel_held_out import LeaveOneOut
 from kinlearn.solvers.sylvester import feature_spectrum, solve_sylvester
+from kinlearn.training.splits import Block
 from naive.labels import label_objective, naive_label_parameters
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from kinlearn import MultiTaskLSPC, MultiTaskLSPCCV
 from kinlearn.datasets import make_related_tasks
-from kinlearn.estimators import _task_primal, multitask_lspc_cv
+from kinlearn.estimators import multitask_lspc_cv
+from kinlearn.problems import tasks_from_sums
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def choose(monkeypatch):
     """Force the primal, or the dual."""
 
     def force(primal):
-        monkeypatch.setattr(_task_primal, "primal_is_cheaper", lambda *a, **k: primal)
+        monkeypatch.setattr(tasks_from_sums, "primal_is_cheaper", lambda *a, **k: primal)
 
     return force
 
@@ -87,7 +88,7 @@ def test_many_rows_are_no_longer_a_matter_of_the_dual(monkeypatch):
 
 def test_held_out_rows_are_cut_at_whole_tasks():
     task = np.repeat(np.arange(4), [3000, 3000, 5000, 10])
-    parts = _task_primal._whole_tasks(np.arange(task.size), task)
+    parts = tasks_from_sums._whole_tasks(np.arange(task.size), task)
     assert sum(map(len, parts)) == task.size
     assert all(not set(task[a]) & set(task[b]) for a, b in pairwise(parts))
     assert len(parts) == 3

@@ -24,6 +24,7 @@ from kinlearn.solvers.task_covariance import (
     task_covariances,
     unseen_weight,
 )
+from kinlearn.training.splits import Splits
 from naive.held_out import group_by_group, without_the_mean_weight
 from naive.tasks import naive_task_parameters, naive_task_scores, shared_and_own
 

@@ -11,7 +11,7 @@ import kinlearn
 from kinlearn import LSPC, LSPCCV, MultiTaskLSPC, MultiTaskLSPCCV, cores, threads
 from kinlearn.datasets import make_related_tasks
 from kinlearn.estimators.kernel_logistic_regression_cv import KernelLogisticRegressionCV
-from kinlearn.threads import own_threads, room, run_in_threads, threaded_blas
+from kinlearn.threads import own_threads, room, side_by_side, threaded_blas
 
 
 @pytest.fixture
@@ -39,6 +39,12 @@ class Crowd:
         with self.lock:
             self.inside -= 1
         return item
+
+
+def run_in_threads(function, items, **kwargs):
+    items = list(items)
+    with side_by_side(len(items), **kwargs) as each:
+        return list(each(function, items))
 
 
 def most_at_once(**kwargs):

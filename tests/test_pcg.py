@@ -17,6 +17,7 @@ from kinlearn.solvers import solver_choice
 from kinlearn.solvers.center_preconditioner import CholeskyPreconditioner, NystromPreconditioner
 from kinlearn.solvers.feature_passes import FeaturePasses, FoldedTargets
 from kinlearn.solvers.pcg import ridge_pcg
+from kinlearn.solvers.solver_choice import choose_solver
 from kinlearn.training.splits import Block, Splits
 from naive.lspc import naive_coefficients
 

@@ -411,23 +411,28 @@ STREAMS = {
         {"n_centers": None},
         "gaps",
     ),
+    "CV": (
+        LSPCCV,
+        {"n_centers": 8, "random_state": 0},
+        "30 rows",
+        {"combine": "best"},
+        "20 rows",
+    ),
+    "tasks CV": (
+        MultiTaskLSPCCV,
+        {"n_centers": 8, "random_state": 0},
+        "4 tasks",
+        {"combine": "stack"},
+        "2 tasks",
+    ),
+    "labels CV": (
+        MultiLabelLSPCCV,
+        {"n_centers": 8, "random_state": 0},
+        "4 labels",
+        {"combine": "best", **FEW},
+        "2 labels",
+    ),
 }
-
-# What is known to be left over. Empty when every refit is a fresh fit.
-STALE = [
-    "fit: LSPCCV best",  # cv_scores_, cv_rows_
-    "fit: KLRCV within_se",  # cv_scores_, cv_rows_
-    "fit: tasks from none",  # solver_, solver_reason_, n_iter_
-    "fit: tasks CV rounded",  # weight_per_task_
-    "fit: tasks CV best",  # cv_scores_, cv_rows_
-    "fit: KLR tasks CV best",  # cv_scores_, cv_rows_
-    "fit: labels to one",  # thresholds_
-    "fit: labels CV best",  # cv_scores_, cv_rows_
-    "fit: labels CV to one",  # thresholds_
-    "fit: hand over tasks",  # task_thresholds_, task_errors_, task_error_bounds_, task_coverages_
-    "fit: hand over tasks to none",  # the same
-    "stream, then fit: tasks full",  # support_
-]
 
 # -- comparing ------------------------------------------------------------------------------------
 
@@ -490,18 +495,14 @@ def assert_fresh(model, fresh):
         assert differences(held_out(model), held_out(fresh), "held_out_proba()") == []
 
 
-def cases(table, kind):
-    known = pytest.mark.xfail(strict=True, reason="left over of the fit before")
-    return [
-        pytest.param(*case, id=name, marks=[known] if f"{kind}: {name}" in STALE else [])
-        for name, case in table.items()
-    ]
+def cases(table):
+    return [pytest.param(*case, id=name) for name, case in table.items()]
 
 
 # -- tests ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("Estimator", "before", "first", "after", "second"), cases(CASES, "fit"))
+@pytest.mark.parametrize(("Estimator", "before", "first", "after", "second"), cases(CASES))
 def test_a_refit_is_a_fresh_fit(Estimator, before, first, after, second):
     model = clone(Estimator(**before)).fit(**DATA[first]()).set_params(**after)
     fresh = clone(model).fit(**DATA[second]())
@@ -524,9 +525,7 @@ def in_two_batches(model, given):
     return model
 
 
-@pytest.mark.parametrize(
-    ("Estimator", "before", "first", "after", "second"), cases(STREAMS, "stream, then fit")
-)
+@pytest.mark.parametrize(("Estimator", "before", "first", "after", "second"), cases(STREAMS))
 def test_a_fit_after_a_stream_is_a_fresh_fit(Estimator, before, first, after, second):
     model = in_two_batches(Estimator(**before), DATA[first]()).set_params(**after)
     fresh = clone(model).fit(**DATA[second]())
@@ -538,5 +537,3 @@ def test_every_public_estimator_is_here():
     assert fitting == {case[0].__name__ for case in CASES.values()}
     streaming = {name for name in fitting if hasattr(getattr(kinlearn, name), "partial_fit")}
     assert streaming == {case[0].__name__ for case in STREAMS.values()}
-    kinds = {"fit": CASES, "stream, then fit": STREAMS}
-    assert set(STALE) <= {f"{kind}: {name}" for kind, table in kinds.items() for name in table}

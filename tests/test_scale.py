@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from kinlearn import LSPC, LSPCCV, centers
-from kinlearn.estimators import _checks
+from kinlearn import LSPC, LSPCCV
+from kinlearn.problems import costs
+from kinlearn.training import centers
 
 
 def peak_megabytes(work):
@@ -85,7 +86,7 @@ def test_all_rows_as_centers_warns_before_allocating(rng):
 
 
 def test_more_than_the_machine_has_is_refused(rng, monkeypatch):
-    monkeypatch.setattr(_checks, "_physical_gigabytes", lambda: 1.0)
+    monkeypatch.setattr(costs, "_physical_gigabytes", lambda: 1.0)
     X, y = rng.normal(size=(20_000, 2)), np.arange(20_000) % 2
     with pytest.raises(MemoryError, match="takes far less"):
         LSPC(n_centers=None).fit(X, y)

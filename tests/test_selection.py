@@ -6,7 +6,10 @@ from scipy.optimize import nnls
 from sklearn.metrics import accuracy_score, f1_score, log_loss, roc_auc_score
 
 from kinlearn import LSPCCV
-from kinlearn.selection.combine import stack_weights, within_se_weights
+from kinlearn.model import Link
+from kinlearn.selection.class_scales import fit_class_scales
+from kinlearn.selection.combine import refined_weights, stack_weights, within_se_weights
+from kinlearn.selection.links import fit_beta, log_loss_rows, smooth
 from kinlearn.selection.scoring import weighted_auc, why_undefined
 from naive.lspc import one_hot
 from naive.posterior import naive_class_calibration, naive_refined_weights
@@ -61,7 +64,7 @@ class TestScoring:
         from kinlearn.selection.links import fit_beta
 
         def criterion(y, q):
-            p = calibrated(q, fit_beta(q, one_hot(y)))
+            p = Link(fit_beta(q, one_hot(y)))(q)
             return -log_loss(y, p) if "log" in name else -np.mean(((one_hot(y) - p) ** 2).sum(1))
 
         self.check(name, X, y, criterion)
@@ -304,7 +307,7 @@ class TestClassCalibration:
         X, y = noisy
         model = LSPCCV().fit(X, y)
         scores = model.decision_function(X)
-        np.testing.assert_allclose(model.predict_proba(X), calibrated(scores, model.beta_))
+        np.testing.assert_allclose(model.predict_proba(X), Link(model.beta_)(scores))
         np.testing.assert_array_equal(model.predict(X), model.predict_proba(X).argmax(axis=1))
 
     def test_features_that_tell_nothing_leave_the_frequencies(self, rng):

@@ -11,7 +11,8 @@ from rich.console import Console
 from sklearn.linear_model import LogisticRegression
 
 from kinlearn import IndependentTasks, MultiTaskLSPC, MultiTaskLSPCCV
-from kinlearn.cli.demo_parts.multi_task import Figures, multi_task, tabulate
+from kinlearn.cli.demo_parts.figures_table import add_rows, figures_table
+from kinlearn.cli.demo_parts.multi_task import multi_task
 from kinlearn.datasets import make_related_tasks
 from kinlearn.plots import PALETTE, SharingDisplay, TaskSimilarityDisplay
 from kinlearn.plots.task_similarity import clustered_order, score_correlation
@@ -132,7 +133,10 @@ def test_the_demo_part_draws_and_tabulates(tmp_path):
 
 
 def test_the_best_of_each_column_is_bold():
-    table = tabulate([Figures("one", 0.9, 0.8, 0.3, 1.0), Figures("two", 0.7, 0.85, 0.4, 2.0)], "")
+    names = ["accuracy", "AUC", "log-loss", "fit time"]
+    rows = [(["one"], [0.9, 0.8, 0.3, 1.0]), (["two"], [0.7, 0.85, 0.4, 2.0])]
+    table = figures_table("", "", ["method"], names)
+    add_rows(table, [(name, dict(zip(names, row, strict=True))) for name, row in rows])
     columns = [list(column.cells) for column in table.columns]
     assert columns[1] == ["[bold]0.900[/]", "0.700"]
     assert columns[2] == ["0.800", "[bold]0.850[/]"]

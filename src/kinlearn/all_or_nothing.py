@@ -28,9 +28,14 @@ def aside(model: Model) -> Model:
 def unfitted(model: Model) -> Model:
     """A copy with parameters alone."""
     other = aside(model)
-    for name in [name for name in vars(other) if name.endswith("_")]:
-        delattr(other, name)
+    drop_fit(other)
     return other
+
+
+def drop_fit(model: Any) -> None:
+    """Take from a model all that a fit has left: the next one is as the first."""
+    for name in [name for name in vars(model) if name.endswith("_")]:
+        delattr(model, name)
 
 
 def take_over(model: Model, changed: Any) -> Model:

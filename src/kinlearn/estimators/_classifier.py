@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kinlearn.all_or_nothing import drop_fit
 from kinlearn.distributed.prediction import by_partition
 from kinlearn.estimators._checks import (
     check_model_choices,
@@ -33,7 +34,11 @@ MAX_HELD_OUT_ROWS = 20_000
 ACCEPTED: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 
-def view(of: Callable[[KernelModel], Any], absent: Callable[[KernelModel], bool] | None = None):  # type: ignore[no-untyped-def]
+def view(
+    doc: str,
+    of: Callable[[KernelModel], Any],
+    absent: Callable[[KernelModel], bool] | None = None,
+) -> Any:
     """A fitted attribute that is part of the model; it does not exist where `absent` says so."""
 
     def read(self: KernelClassifier) -> Any:
@@ -41,7 +46,11 @@ def view(of: Callable[[KernelModel], Any], absent: Callable[[KernelModel], bool]
             raise AttributeError("This fit has no such attribute.")
         return of(self.model_)
 
-    return property(read)
+    return property(read, doc=doc)
+
+
+def _no_floor(model: KernelModel) -> bool:
+    return not model.calibration.common.floor < 1.0
 
 
 class KernelClassifier(ClassifierMixin, BaseEstimator):
@@ -63,27 +72,35 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
 
     model_: KernelModel
 
-    centers_ = view(lambda model: model.centers)
-    n_centers_ = view(lambda model: model.n_centers)
-    kept_sigmas_ = view(lambda model: model.sigmas)
-    coef_ = view(lambda model: model.coef)
-    intercept_ = view(lambda model: model.calibration.offset)
-    class_scale_ = view(lambda model: model.calibration.class_scale)
-    beta_ = view(lambda model: float(model.calibration.common.beta))
+    centers_ = view("Centres; for a precomputed kernel, their columns.", lambda m: m.centers)
+    n_centers_ = view("Number of centres.", lambda m: m.n_centers)
+    kept_sigmas_ = view("Widths in use.", lambda m: m.sigmas)
+    coef_ = view("Coefficients of each width.", lambda m: m.coef)
+    intercept_ = view("What is added to the scores.", lambda m: m.calibration.offset)
+    class_scale_ = view("Scale of each class's scores.", lambda m: m.calibration.class_scale)
+    beta_ = view("Calibration of all scores.", lambda m: float(m.calibration.common.beta))
     gamma_ = view(
-        lambda model: model.calibration.common.gamma,
-        absent=lambda model: not model.calibration.common.floor < 1.0,
+        "Where most rows are copies of others: the power of the scores in the posterior.",
+        lambda m: m.calibration.common.gamma,
+        absent=_no_floor,
     )
     score_floor_ = view(
-        lambda model: model.calibration.common.floor,
-        absent=lambda model: not model.calibration.common.floor < 1.0,
+        "The least score that this power is taken of.",
+        lambda m: m.calibration.common.floor,
+        absent=_no_floor,
     )
     prior_shift_ = view(
-        lambda model: model.calibration.shift, absent=lambda model: not model.calibration.leans
+        "With a class weight: what brings probabilities back to the prevalence.",
+        lambda m: m.calibration.shift,
+        absent=lambda m: not m.calibration.leans,
     )
-    support_ = view(lambda model: model.support, absent=lambda model: model.support is None)
-    classes_ = view(lambda model: model.labels.class_names)
-    prior_ = view(lambda model: model.labels.prior)
+    support_ = view(
+        "Support of training rows, kept where the centres are a subset.",
+        lambda m: m.support,
+        absent=lambda m: m.support is None,
+    )
+    classes_ = view("Class labels.", lambda m: m.labels.class_names)
+    prior_ = view("Share of each class.", lambda m: m.labels.prior)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -100,8 +117,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
 
     def _begin(self) -> Kernel:
         """Forget an earlier fit, check the parameters and return the kernel."""
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
+        drop_fit(self)
         check_model_choices(self)
         return self._kernel()
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kinlearn.all_or_nothing import drop_fit
 from kinlearn.estimators._batches import class_factors
 from kinlearn.estimators._label_classifier import find_thresholds
 from kinlearn.estimators._task_classifier import of_one_task
@@ -48,8 +49,7 @@ def solved(estimator: Any, sums: NormalEquations, rows: SampleRows | None = None
         To calibrate on; those that the sums kept when left out.
     """
     named = {name: value for name, value in vars(estimator).items() if name in FEATURES}
-    for name in [name for name in vars(estimator) if name.endswith("_")]:
-        delattr(estimator, name)
+    drop_fit(estimator)
     factors = target_factors(estimator, sums)
     tuned = hasattr(estimator, "_stream_grid")
     calibrated = estimator.posterior == "calibrated"

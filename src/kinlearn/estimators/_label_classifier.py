@@ -40,18 +40,23 @@ class MultiLabelClassifier(KernelClassifier):
     n_similar: int | None
     threshold: float | str
 
-    single_ = view(lambda model: model.labels.single)
-    indicator_ = view(lambda model: model.labels.indicator)
-    label_names_ = view(lambda model: model.labels.names)
-    learnt_ = view(lambda model: model.labels.learnt)
+    single_ = view("Whether y was one-dimensional.", lambda m: m.labels.single)
+    indicator_ = view("Whether labels are 0/1 indicators.", lambda m: m.labels.indicator)
+    label_names_ = view("Names of the labels, or their numbers.", lambda m: m.labels.names)
+    learnt_ = view("Which labels vary in training.", lambda m: m.labels.learnt)
     thresholds_ = view(
-        lambda model: model.labels.thresholds,
-        absent=lambda model: model.labels.thresholds is None,
+        "Probabilities above which indicators are on.",
+        lambda m: m.labels.thresholds,
+        absent=lambda m: m.labels.thresholds is None,
     )
-    betas_ = view(lambda model: model.for_all_labels([link.beta for link in model.links]))
+    betas_ = view(
+        "Calibration of each label; NaN for one that is not learnt.",
+        lambda m: m.for_all_labels([link.beta for link in m.links]),
+    )
     gammas_ = view(
-        lambda model: model.for_all_labels([link.gamma for link in model.links]),
-        absent=lambda model: not model.calibration.common.gamma,
+        "Where most rows are copies of others: the power of each label's scores.",
+        lambda m: m.for_all_labels([link.gamma for link in m.links]),
+        absent=lambda m: not m.calibration.common.gamma,
     )
 
     def __sklearn_tags__(self) -> Tags:
@@ -197,7 +202,7 @@ def pose_labels(
     """The problem of labels that sums pose; that of classes where there is one label."""
     if sums.kind == "classes":
         labels = class_labels(sums, factors, type(estimator).__name__)
-        facts = {"similarity_": [np.zeros((1, 1))], "residual_": 0.0}
+        facts = {"similarity_": [np.zeros((1, 1))], "n_iter_": 1, "residual_": 0.0}
         return Posed(OneTaskOfSums(sums, rows), labels, rows, facts=facts)
     problem = LabelsOfSums(sums, rows, estimator.similarity, estimator.n_similar)
     return Posed(problem, problem.labels, rows, facts={"similarity_": problem.similarity})

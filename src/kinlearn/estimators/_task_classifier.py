@@ -47,8 +47,8 @@ class TaskClassifier(KernelClassifier):
     similarity_: NDArray[np.float64]
     task_class_seen_: NDArray[np.bool_]
 
-    tasks_ = view(lambda model: model.tasks)
-    shared_coef_ = view(lambda model: model.shared)
+    tasks_ = view("Task ids; None for a single one without a name.", lambda m: m.tasks)
+    shared_coef_ = view("Coefficients of the part that tasks share.", lambda m: m.shared)
 
     # -- before the solve -------------------------------------------------------------------------
 

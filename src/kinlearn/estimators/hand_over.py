@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from kinlearn.all_or_nothing import drop_fit
 from kinlearn.estimators._cross_fitting import N_FOLDS, cross_fitted, own_held_out, rows_repeat
 from kinlearn.estimators._duplicate_rows import find_copies
 from kinlearn.estimators._passes_tasks_on import PassesTasksOn
@@ -190,6 +191,7 @@ class HandOver(PassesTasksOn):
         HandOver
             The fitted model.
         """
+        drop_fit(self)
         self._check_choices()
         X, y, ids, sample_weight = self._read_training(X, y, task, sample_weight)
         groups = check_groups(groups, _num_samples(X))

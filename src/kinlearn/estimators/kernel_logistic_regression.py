@@ -58,6 +58,10 @@ class KernelLogisticRegression(KernelClassifier):
         As in :class:`LSPC`.
     kept_sigmas_ : ndarray of shape (1,)
         ``sigma_``, as tuned models keep several.
+    intercept_, class_scale_ : ndarray
+        What is added to the scores, and the scale of each class's: zeros and ones here.
+    model_ : KernelModel
+        The fitted model as a value, of which other attributes show parts.
 
     References
     ----------

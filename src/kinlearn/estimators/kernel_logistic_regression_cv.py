@@ -77,6 +77,12 @@ n_features_in_, feature_names_in_
         As in :class:`LSPCCV`.
     scoring_ : Scoring
         The criterion that the grid was scored by.
+    best_params_ : dict
+        The best single point.
+    intercept_, class_scale_ : ndarray
+        What is added to the scores, and the scale of each class's: zeros and ones here.
+    model_ : KernelModel
+        The fitted model as a value, of which other attributes show parts.
 
     References
     ----------

@@ -138,6 +138,10 @@ class LSPC(KernelClassifier):
     support_ : ndarray
         Support of training rows, which :meth:`familiarity` compares with; kept where the centres
         are a subset.
+    intercept_, class_scale_ : ndarray
+        What is added to the scores, and the scale of each class's: zeros and ones here.
+    model_ : KernelModel
+        The fitted model as a value, of which other attributes show parts.
 
     References
     ----------
@@ -273,7 +277,8 @@ class LSPC(KernelClassifier):
 
     def _pose(self, sums: NormalEquations, rows: SampleRows | None, factors: np.ndarray) -> Posed:
         """The problem that sums pose."""
-        facts = {"solver_": "direct", "solver_reason_": "Sums over rows are solved directly."}
+        reason = "Sums over rows are solved directly."
+        facts = {"solver_": "direct", "solver_reason_": reason, "n_iter_": 1}
         labels = class_labels(sums, factors, type(self).__name__)
         return Posed(OneTaskOfSums(sums, rows), labels, rows, facts=facts)
 

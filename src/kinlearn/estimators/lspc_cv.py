@@ -111,6 +111,12 @@ class LSPCCV(KernelClassifier):
         As in :class:`LSPC`.
     scoring_ : Scoring
         The criterion that the grid was scored by.
+    best_params_ : dict
+        The best single point.
+    statistics_, held_out_log_loss_
+        As in :class:`LSPC`, after ``partial_fit``, ``fit_stream`` or ``fit_statistics``.
+    model_ : KernelModel
+        The fitted model as a value, of which other attributes show parts.
 
     References
     ----------

@@ -129,6 +129,10 @@ class MultiLabelLSPC(MultiLabelClassifier):
         Whether Y held 0/1 indicators.
     statistics_, held_out_log_loss_, kept_sigmas_, support_
         As in :class:`LSPC`.
+    intercept_, class_scale_ : ndarray
+        What is added to the scores, and the scale of each class's: zeros and ones here.
+    model_ : KernelModel
+        The fitted model as a value, of which other attributes show parts.
 
     References
     ----------

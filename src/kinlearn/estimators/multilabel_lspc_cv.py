@@ -88,8 +88,10 @@ class MultiLabelLSPCCV(MultiLabelClassifier):
         Widths with weight in the mix.
     coef_ : ndarray of shape (len(kept_sigmas_), n_centers_, columns)
         Coefficients for each of these, scales of classes included.
-    class_scales_ : list of ndarrays, or None
-        Scale of each class of each learnt label when a calibrated posterior is stacked.
+    class_scale_ : list of ndarrays
+        Scale of each class of each learnt label; ones unless a calibrated posterior is stacked.
+    scoring_ : str or callable
+        The criterion that the grid was scored by.
     intercept_ : ndarray of shape (columns,)
         Offsets of the scores; zero unless a calibrated posterior is stacked.
     cv_scores_ : ndarray of shape (n_points, n_rows, columns)
@@ -107,6 +109,12 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
         Original position of each row of ``cv_scores_``, if stored.
     centers_, n_centers_, n_features_in_, feature_names_in_
         As in :class:`LSPC`.
+    best_params_ : dict
+        The best single point.
+    statistics_, held_out_log_loss_
+        As in :class:`LSPC`, after ``partial_fit``, ``fit_stream`` or ``fit_statistics``.
+    model_ : KernelModel
+        The fitted model as a value, of which other attributes show parts.
 
     References
     ----------

@@ -79,6 +79,12 @@ cv_rows_, n_features_in_, feature_names_in_
         Which classes each task has seen.
     scoring_ : Scoring
         The criterion that the grid was scored by.
+    best_params_ : dict
+        The best single point.
+    intercept_, class_scale_ : ndarray
+        What is added to the scores, and the scale of each class's: zeros and ones here.
+    model_ : KernelModel
+        The fitted model as a value, of which other attributes show parts.
 
     References
     ----------

@@ -88,6 +88,10 @@ held_out_scores_, held_out_links_, n_features_in_, feature_names_in_
         The points that make up the model and the shared part of each, for :meth:`add_task`.
     statistics_, held_out_log_loss_, kept_sigmas_, support_
         As in :class:`LSPC`.
+    intercept_, class_scale_ : ndarray
+        What is added to the scores, and the scale of each class's: zeros and ones here.
+    model_ : KernelModel
+        The fitted model as a value, of which other attributes show parts.
 
     References
     ----------

@@ -113,6 +113,12 @@ feature_names_in_
         The points that make up the model and the shared part of each, for :meth:`add_task`.
     class_scale_, intercept_, cv_scores_, cv_rows_, scoring_
         As in :class:`LSPCCV`.
+    best_params_ : dict
+        The best single point.
+    statistics_, held_out_log_loss_
+        As in :class:`LSPC`, after ``partial_fit``, ``fit_stream`` or ``fit_statistics``.
+    model_ : KernelModel
+        The fitted model as a value, of which other attributes show parts.
 
     References
     ----------

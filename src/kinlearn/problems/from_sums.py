@@ -92,7 +92,7 @@ class OneTaskOfSums:
             found = RidgeInverse(sums.gram(), ridge, overwrite=True).apply(sums.moments())
             total = weights[p] * found if total is None else total + weights[p] * found
         assert total is not None
-        return Solution(np.array([sums.sigma]), total[None], facts={"n_iter_": 1})
+        return Solution(np.array([sums.sigma]), total[None])
 
     def solve(self, point: Point, splits: Any) -> tuple[Solution, Array | None]:
         """One solution and, if there are rows, its leave-one-out scores."""

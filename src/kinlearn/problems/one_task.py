@@ -87,7 +87,7 @@ class OneTask:
             return self.basis.solve(sigma, regs, mix)
 
         coef = np.stack(self._side_by_side(one_width, groups))
-        return Solution(np.array([sigma for sigma, _, _ in groups]), coef, facts=self.basis.facts())
+        return Solution(np.array([sigma for sigma, _, _ in groups]), coef)
 
     def solve(self, point: Point, splits: Splits | None) -> tuple[Solution, Array | None]:
         """Return the solution of one point and, if asked for, its held-out scores, (entries, c)."""

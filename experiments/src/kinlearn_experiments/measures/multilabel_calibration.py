@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from kinlearn.posterior import shrunk_beta
 from threadpoolctl import threadpool_limits
 
 from kinlearn import MultiLabelLSPCCV
+from kinlearn.selection.links import shrunk_beta
 from kinlearn_experiments.machine import machine_facts
 from kinlearn_experiments.measures.multilabel_data import SETS, split
 from kinlearn_experiments.results import RESULTS, Results, significant

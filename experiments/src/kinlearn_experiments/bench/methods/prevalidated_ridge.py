@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from kinlearn.posterior import calibrated, fit_beta, log_loss_rows
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+
+from kinlearn.model import Link
+from kinlearn.selection.links import fit_beta, log_loss_rows
 
 Floats = NDArray[np.float64]
 REGS = np.logspace(-3, 3, 13)
@@ -61,7 +63,7 @@ class PrevalidatedRidge(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Floats) -> Floats:
         """Calibrated softmax of the scores."""
-        return calibrated((X - self.mean_) @ self.coef_ + self.prior_, self.beta_)
+        return Link(self.beta_)((X - self.mean_) @ self.coef_ + self.prior_)
 
     def predict(self, X: Floats) -> NDArray[Any]:
         """The most probable class."""
