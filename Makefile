@@ -9,10 +9,10 @@ REPRODUCE_OUT ?= reproduction
 SITE ?= docs/_build
 
 # What runs at the oldest versions, too: fitting and answering, files, commands, selection, tasks,
-# labels, streams, Dask, tables, ONNX, pictures, and scikit-learn's own checks of the discriminants.
+# labels, streams, Dask, tables, ONNX, pictures, discriminants, and scikit-learn's own checks.
 CORE := $(addprefix tests/test_,$(addsuffix .py,fit kernels selection multilabel_lspc multitask_lspc \
 	task_ids task_routing ecosystem bad_input streaming dask normal_equations persistence cli tables \
-	table_commands onnx plots discriminants))
+	table_commands onnx plots discriminants sklearn_checks))
 # What runs at every save: fits, held-out scores, selection, tasks, labels, probabilities and files
 # against the naive formulas, and the recorded answers. Tests marked slow are left to `make test`.
 QUICK := $(addprefix tests/test_,$(addsuffix .py,recorded refit fit kernels held_out copies posterior \

@@ -54,7 +54,7 @@ def test_oracles_are_in_one_place():
 
 
 def test_scikit_learns_checks_are_in_one_place():
-    name = "parametrize_with" + "_checks"
+    name = "sklearn.utils." + "estimator_checks"
     assert [p.name for p in TESTS.glob("*.py") if name in p.read_text("utf-8")] == [
         "test_sklearn_checks.py"
     ]
