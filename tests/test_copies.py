@@ -12,11 +12,15 @@ from kinlearn import (
     MultiTaskLSPC,
     MultiTaskLSPCCV,
 )
-from kinlearn.kernels import resolve_kernel
+from kinlearn.kernels import KernelMap, resolve_kernel
+from kinlearn.problems.one_task import one_task_basis
 from kinlearn.problems.square_basis import PartedSpectrum
 from kinlearn.solvers.few_weights import FewWeightsSpectrum
 from kinlearn.solvers.fixed_centers import FixedCenterSpectrum
 from kinlearn.solvers.spectral import SymmetricSpectrum
+from kinlearn.training.centers import Centers
+from kinlearn.training.label_table import read_classes
+from kinlearn.training.training_set import make_training_set
 from naive.copies import leave_folds_out, leave_one_copy_out
 from naive.held_out import group_by_group, one_by_one
 from naive.kernels import naive_kernel
@@ -58,11 +62,12 @@ def four_folds(X):
 )
 def test_each_kind_of_table_takes_a_solver_of_its_own(kind, solver):
     X, y = table(kind)
-    model = LSPC()
-    data, kernel = model._prepare(X, y, None), resolve_kernel("rbf")
-    assert isinstance(model._design(data, kernel, 1.0, 1).spectrum(1.0), solver)
-    given = LSPC(centers=X[:5])
-    assert isinstance(given._design(data, kernel, 1.0, 1).spectrum(1.0), FixedCenterSpectrum)
+    data = make_training_set(X, read_classes(y, "LSPC"), None, None, "LSPC")
+    every, given = Centers(data.X, np.arange(data.n_rows), True), Centers(X[:5], None, False)
+    for centers, kind in ((every, solver), (given, FixedCenterSpectrum)):
+        features = KernelMap(resolve_kernel("rbf"), centers.rows)
+        basis = one_task_basis(data, features, centers, "full", n_decompositions=1)
+        assert isinstance(basis.spectrum(1.0), kind)
 
 
 @pytest.mark.parametrize("kind", ["few", "many", "twice"])

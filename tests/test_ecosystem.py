@@ -94,8 +94,10 @@ def test_fitted_state_is_plain(model, iris):
     fitted = clone(model).fit(*iris)
     plain = (np.ndarray, float, int, str, dict)
     for name, value in vars(fitted).items():
-        if name.endswith("_"):
+        if name.endswith("_") and name != "model_":
             assert isinstance(value, plain), name
+    for name in ("centers_", "kept_sigmas_", "coef_", "intercept_", "classes_", "prior_"):
+        assert isinstance(getattr(fitted, name), np.ndarray), name
 
 
 @pytest.mark.parametrize("labels", [[True, False], [3, 7], ["x", "y"], [-1.0, 2.0]])

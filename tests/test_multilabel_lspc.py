@@ -190,7 +190,7 @@ def test_class_weight_moves_scores_but_not_calibration(labels):
     assert (heavy.decision_function(X) - plain.decision_function(X)).mean() > 0.05
     balanced = MultiLabelLSPC(class_weight="balanced").fit(X, Y)
     assert (balanced.predict(X) == Y).mean() > 0.9
-    with pytest.raises(ValueError, match="gives a class no weight"):
+    with pytest.raises(ValueError, match="gives some training rows no weight"):
         MultiLabelLSPC(class_weight={0: 0.0}).fit(X, Y)
 
 
@@ -248,8 +248,8 @@ def test_bad_labels_are_refused(Y, message):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"sharing": 1.5}, "sharing must be between 0"),
-        ({"sharing": "much"}, "sharing must be between 0"),
+        ({"sharing": 1.5}, "sharing must lie between 0"),
+        ({"sharing": "much"}, "sharing must lie between 0"),
         ({"solver": "magic"}, "solver='magic' is not known"),
         ({"threshold": 2}, "threshold must be a number between 0 and 1"),
         ({"threshold": "f1"}, "threshold must be a number between 0 and 1"),

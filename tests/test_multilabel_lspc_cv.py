@@ -214,7 +214,7 @@ def test_groups_and_weights(labels):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"sharings": [0.5, 2.0]}, "Each of sharings must be between 0"),
+        ({"sharings": [0.5, 2.0]}, "Each of sharings must lie between 0"),
         ({"sharings": []}, "sharings is empty"),
         ({"regs": [0.0]}, "regs must hold positive numbers"),
         ({"scoring": "jaccard"}, "scoring='jaccard' is not known"),

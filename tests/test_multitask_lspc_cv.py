@@ -117,8 +117,8 @@ def test_each_width_has_one_vote_under_within_se(related):
 def test_mixing_without_kept_decompositions_gives_the_same_model(related, monkeypatch):
     X, y, task = related
     kept = MultiTaskLSPCCV(**GRID).fit(X, y, task=task)
-    monkeypatch.setattr("kinlearn.estimators._task_grid.KEPT_SOLUTIONS_MB", 0)
-    monkeypatch.setattr("kinlearn.estimators._task_grid.KEPT_SPECTRA_MB", 0)
+    monkeypatch.setattr("kinlearn.problems.tasks_dual.KEPT_SOLUTIONS_MB", 0)
+    monkeypatch.setattr("kinlearn.problems.tasks_dual.KEPT_SPECTRA_MB", 0)
     anew = MultiTaskLSPCCV(**GRID, n_jobs=2).fit(X, y, task=task)
     np.testing.assert_allclose(anew.coef_, kept.coef_, atol=1e-8)
 

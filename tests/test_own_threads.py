@@ -273,8 +273,8 @@ class TestEstimators:
         X, y = self.problem(rng)
         task = np.arange(len(y)) % 3
         grid = {"sigmas": [0.5, 1.0, 2.0], "regs": [1e-3, 1e-2], "sharings": [0.2, 0.5, 0.8]}
-        monkeypatch.setattr("kinlearn.estimators.lspc_cv.KEPT_SPECTRA_MB", 0.2)
-        monkeypatch.setattr("kinlearn.estimators._task_grid.KEPT_SPECTRA_MB", 0.5)
+        monkeypatch.setattr("kinlearn.problems.one_task.KEPT_SPECTRA_MB", 0.2)
+        monkeypatch.setattr("kinlearn.problems.tasks_dual.KEPT_SPECTRA_MB", 0.5)
         allow(4)
         models = [LSPCCV(n_jobs=k).fit(X, y) for k in (1, None)]
         np.testing.assert_array_equal(models[0].coef_, models[1].coef_)

@@ -18,7 +18,9 @@ from kinlearn.solvers.center_preconditioner import CholeskyPreconditioner, Nystr
 from kinlearn.solvers.feature_passes import FeaturePasses, FoldedTargets
 from kinlearn.solvers.pcg import ridge_pcg
 from kinlearn.solvers.solver_choice import choose_solver
+from kinlearn.training.label_table import read_classes
 from kinlearn.training.splits import Block, Splits
+from kinlearn.training.training_set import make_training_set
 from naive.lspc import naive_coefficients
 
 
@@ -31,9 +33,9 @@ def data(rng):
 
 def calibration_folds(X, y, groups=None):
     """The folds of a model whose random_state is 0."""
-    model = LSPC(random_state=0)
-    data = model._prepare(X, y, None)
-    return data.validation(pcg_basis.CALIBRATION_FOLDS, groups, seed=model._seed()).splits
+    data = make_training_set(X, read_classes(y, "LSPC"), None, None, "LSPC")
+    seed = LSPC(random_state=0)._seed()
+    return data.validation(pcg_basis.CALIBRATION_FOLDS, groups, seed=seed).splits
 
 
 def splits_of(fold, n_folds):

@@ -4,6 +4,7 @@ import io
 import json
 import stat
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,8 +63,11 @@ def test_a_loaded_model_can_be_fitted_again(tmp_path):
 
 def test_layout_in_memory_is_kept(tmp_path):
     model = LSPC().fit(X, CLASSES)
-    model.coef_ = np.asfortranarray(model.coef_)
-    model.centers_ = np.repeat(model.centers_, 2, axis=1)[:, ::2]
+    model.model_ = replace(
+        model.model_,
+        coef=np.asfortranarray(model.coef_),
+        centers=np.repeat(model.centers_, 2, axis=1)[:, ::2],
+    )
     kinlearn.save(model, tmp_path / "m")
     again = kinlearn.load(tmp_path / "m")
     assert again.coef_.flags.f_contiguous

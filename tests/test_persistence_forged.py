@@ -10,6 +10,7 @@ import os
 import tracemalloc
 import warnings
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -158,7 +159,8 @@ def test_one_sparse_matrix_many_times(saved, tmp_path):
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
 def test_arrays_that_would_stretch_along_each_other(tmp_path):
     model = LSPC(n_centers=2, random_state=0).fit(X, np.arange(len(X)))
-    model.beta_ = np.ones((500_000, 1))
+    calibration = replace(model.model_.calibration, offset=np.ones((500_000, 1)))
+    model.model_ = replace(model.model_, calibration=calibration)
     kinlearn.save(model, tmp_path / "m")
     assert_refused_in_bounds(tmp_path / "m")
 

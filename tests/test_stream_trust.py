@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 from interrupts import interrupted
 from kinlearn import LSPC, MultiLabelLSPC, MultiTaskLSPC, NormalEquations
+from kinlearn.persistence.kernel_models import state_of
 from kinlearn.sums.subtraction import NeverAddedError
 from naive.held_out import held_out_at_centers
 from naive.lspc import one_hot
@@ -86,7 +87,7 @@ def state(model):
     """Every fitted attribute, sums as what is stored of them."""
     from kinlearn.sums.storage import to_arrays
 
-    found = {k: v for k, v in vars(model).items() if k.endswith("_")}
+    found = {k: v for k, v in state_of(model).items() if k.endswith("_")}
     if "statistics_" in found:
         found.update(to_arrays(found.pop("statistics_")))
     return copy.deepcopy(found)

@@ -174,7 +174,7 @@ class ScoreLayout:
         return np.concatenate([on - off, on + off], axis=-1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Calibration:
     """Scales and offsets of each label's scores, and the links of what they give.
 
@@ -250,7 +250,7 @@ def uncalibrated(layout: ScoreLayout, n_columns: int, beta: float = float("nan")
 # -- what is answered -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Labels:
     """The labels a model answers for; classes are one label.
 
@@ -353,7 +353,7 @@ def one_column(scores: Array) -> Array:
 # -- the model ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KernelModel:
     """A fitted kernel classifier, whatever fitted it.
 

@@ -60,7 +60,9 @@ class _Guard:
         self._lock = RLock()
 
     def __enter__(self) -> None:
-        self._lock.acquire(timeout=MOMENT)
+        if not self._lock.acquire(timeout=MOMENT):
+            self._lock = RLock()  # nobody will give the old one back
+            self._lock.acquire()
 
     def __exit__(self, *error: object) -> None:
         with suppress(RuntimeError):  # gone on without it

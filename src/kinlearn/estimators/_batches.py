@@ -25,7 +25,7 @@ def stream_width(estimator: Any) -> float | str:
     """The width that sums are to have: a number, or ``"median"``."""
     if hasattr(estimator, "sigma"):
         return estimator.sigma if isinstance(estimator.sigma, str) else float(estimator.sigma)
-    if estimator.sigmas is None:
+    if getattr(estimator, "sigmas", None) is None:
         return "median"
     given = np.ravel(np.asarray(estimator.sigmas, dtype=np.float64))
     if given.size != 1:

@@ -239,7 +239,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         return X
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        return self.model_.scores(self._rows(X), self.memory_mb)
+        X = self._rows(X)
+        return self.model_.scores(X, self.memory_mb)
 
     @by_partition
     def decision_function(self, X: Any) -> Any:
@@ -256,7 +257,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             ``q_1 - q_0`` for two classes, one column a class beyond. Of many labels: one such
             answer each, for indicators as the columns of an array.
         """
-        return self.model_.labels.decisions(self._scores(X))
+        scores = self._scores(X)
+        return self.model_.labels.decisions(scores)
 
     @by_partition
     def predict_proba(self, X: Any) -> Any:

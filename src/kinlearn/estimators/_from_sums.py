@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.all_or_nothing import drop_fit
-from kinlearn.estimators._batches import class_factors
+from kinlearn.estimators._batches import check_fits, class_factors
 from kinlearn.estimators._label_classifier import find_thresholds
 from kinlearn.estimators._task_classifier import of_one_task
 from kinlearn.familiarity import sampled_support
@@ -48,6 +48,7 @@ def solved(estimator: Any, sums: NormalEquations, rows: SampleRows | None = None
     rows : SampleRows, optional
         To calibrate on; those that the sums kept when left out.
     """
+    check_fits(estimator, sums)
     named = {name: value for name, value in vars(estimator).items() if name in FEATURES}
     drop_fit(estimator)
     factors = target_factors(estimator, sums)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.all_or_nothing import aside, take_over, unfitted
 from kinlearn.distributed import is_dask
-from kinlearn.estimators._batches import BatchReader, check_fits
+from kinlearn.estimators._batches import BatchReader, check_fits, stream_width
 from kinlearn.estimators._checks import check_model_choices
 from kinlearn.estimators._collections import add_collections, refuse_groups, refuse_stream
 from kinlearn.estimators._from_sums import solved, target_factors
@@ -31,7 +31,14 @@ from kinlearn.threads import on_own_threads
 
 
 def streams(estimator: Any) -> bool:
-    """Whether a model can be had from sums: rows must have features, classes all centres."""
+    """Whether a model can be had from sums: rows must have features, classes all centres.
+
+    Sums are over the features of one width: a grid of several cannot be searched in them.
+    """
+    try:
+        stream_width(estimator)
+    except ValueError as error:
+        raise AttributeError(str(error)) from None
     return estimator.kernel != "precomputed" and estimator.basis == "full"
 
 

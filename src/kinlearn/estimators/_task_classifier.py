@@ -182,7 +182,8 @@ class TaskClassifier(KernelClassifier):
         ndarray of shape (n_samples, n_classes)
             One column a class, in the order of ``classes_``.
         """
-        return self.model_.proba(self._task_scores(X, task, "predict_proba"))
+        scores = self._task_scores(X, task, "predict_proba")
+        return self.model_.proba(scores)
 
     @by_partition
     def predict_log_proba(self, X: Any, task: Any = None) -> NDArray[np.float64]:
@@ -219,7 +220,8 @@ class TaskClassifier(KernelClassifier):
         ndarray of shape (n_samples,)
             Class labels.
         """
-        return self.model_.predicted(self._task_scores(X, task, "predict"))
+        scores = self._task_scores(X, task, "predict")
+        return self.model_.predicted(scores)
 
     def score(self, X: Any, y: Any, task: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy over all rows of all tasks.

@@ -14,6 +14,8 @@ from kinlearn.model import Link
 Array: TypeAlias = NDArray[np.float64]
 Block: TypeAlias = tuple[Array, Array, Array]  # scores, targets and weights of a label's rows
 
+# Scores that differ by less tell nothing.
+LEAST_SCALE = 1e-290
 # How firmly a label's own beta stays near that of all labels: 3 to 30 measured alike.
 SHRINKAGE = 10.0
 # Precision of the normal prior of a class's shift around what its weight suggests.
@@ -174,7 +176,7 @@ def fit_common_beta(
     """
     n = sum(scores.shape[0] for scores, _, _ in blocks)
     scale = max((_reach(scores) for scores, _, _ in blocks if scores.size), default=0.0)
-    if scale == 0.0 or not np.isfinite(scale):
+    if scale < LEAST_SCALE or not np.isfinite(scale):  # beta would not be a number
         return 0.0
     total = sum(float(weights.sum()) for _, _, weights in blocks)
     scaled = [

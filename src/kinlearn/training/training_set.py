@@ -393,8 +393,8 @@ def _balance(table: LabelTable, t: int, class_weight: Any, weights: Array) -> Ar
         factors = class_balance(class_weight, classes, codes[seen], weights[seen])
     if not (factors > 0).all():
         raise ValueError(
-            f"class_weight={class_weight!r} gives a class no weight: use positive weights, or "
-            "leave its rows out."
+            f"class_weight={class_weight!r} gives some training rows no weight: use positive "
+            "weights, or leave those rows out."
         )
     return factors
 
