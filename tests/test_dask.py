@@ -211,7 +211,7 @@ def test_centers_come_from_a_bounded_sample(data, monkeypatch):
     X = np.vstack([X] * 10) + np.random.default_rng(1).normal(size=(2400, 3)) * 1e-3
     y = np.tile(y, 10)
     monkeypatch.setattr(sampling, "SAMPLE_PARTITIONS", 4)
-    monkeypatch.setattr("kinlearn.distributed.fitting.MEDIAN_ROWS", 100)
+    monkeypatch.setattr("kinlearn.estimators._collections.MEDIAN_ROWS", 100)
     looked_at = []
 
     def note(block, block_info=None):

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from kinlearn import LSPC, LSPCCV, MultiTaskLSPC, to_onnx
-from kinlearn.kernels import KernelMap, resolve_kernel
+from kinlearn.kernels import KernelMap, median_width, resolve_kernel
 from kinlearn.training.centers import choose_centers
 from naive.kernels import squared_distances
 
@@ -54,7 +54,7 @@ def test_distances_keep_ten_digits(kind, sparse_rows, sparse_centers, rng):
 def test_the_median_width_is_that_of_exact_distances(kind, sparse, rng):
     X = rows_of(kind, rng)
     pairs = squared_distances(X, X)[np.tri(len(X), k=-1, dtype=bool)]
-    width = resolve_kernel("rbf").median_width(sp.csr_matrix(X) if sparse else X)
+    width = median_width(sp.csr_matrix(X) if sparse else X, resolve_kernel("rbf"))
     assert width == pytest.approx(np.sqrt(np.median(pairs)), rel=1e-9)
 
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 
 from kinlearn import threads
-from kinlearn.kernels import KERNELS, KernelMap, resolve_kernel
+from kinlearn.kernels import KERNELS, KernelMap, median_width, resolve_kernel
 from kinlearn.kernels.evaluation import row_blocks
 from kinlearn.kernels.squared_distances import SquaredDistances
 from naive.kernels import naive_kernel
@@ -89,20 +89,20 @@ def test_single_precision_rows_are_computed_in_double(rng):
 )
 def test_median_width_is_the_median_distance(name, metric, rng):
     X = rng.normal(size=(50, 3))
-    assert resolve_kernel(name).median_width(X) == pytest.approx(np.median(pdist(X, metric)))
+    assert median_width(X, resolve_kernel(name)) == pytest.approx(np.median(pdist(X, metric)))
 
 
 def test_median_width_of_a_bounded_sample_is_close_and_repeats(rng):
     X = rng.normal(size=(3000, 2))
     exact = np.median(pdist(X))
-    first = resolve_kernel("rbf").median_width(X, max_rows=300)
+    first = median_width(X, resolve_kernel("rbf"), max_rows=300)
     assert first == pytest.approx(exact, rel=0.1)
-    assert first == resolve_kernel("rbf").median_width(X, max_rows=300)
+    assert first == median_width(X, resolve_kernel("rbf"), max_rows=300)
 
 
 @pytest.mark.parametrize("name", ["linear", "cosine", "precomputed"])
 def test_kernels_without_a_width_have_width_one(name, rng):
-    assert resolve_kernel(name).median_width(rng.normal(size=(5, 5))) == 1.0
+    assert median_width(rng.normal(size=(5, 5)), resolve_kernel(name)) == 1.0
 
 
 def test_row_blocks_cover_all_rows_within_the_bound():

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from kinlearn import LSPCCV, MultiLabelLSPC, MultiLabelLSPCCV
 from kinlearn.datasets import make_rotated_labels
-from kinlearn.kernels import resolve_kernel
+from kinlearn.kernels import median_width, resolve_kernel
 from naive.kernels import naive_kernel
 from naive.labels import naive_label_parameters
 from naive.lspc import naive_coefficients
@@ -248,7 +248,7 @@ def test_toy_of_the_paper():
         X, Y = make_rotated_labels(1300, n_labels=20, n_features=20, random_state=seed)
         X, Y, X_test, Y_test = X[:300], Y[:300], X[300:], Y[300:]
         grid = {
-            "sigmas": resolve_kernel("rbf").median_width(X) * np.array([1.0, 2.0]),
+            "sigmas": median_width(X, resolve_kernel("rbf")) * np.array([1.0, 2.0]),
             "regs": np.logspace(-5, -1, 6),
         }
         together = MultiLabelLSPCCV(**grid).fit(X, Y)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from kinlearn.estimators._classifier import ACCEPTED
+from kinlearn.kernels import median_width
 from kinlearn.kernels.measures import Rows
 from kinlearn.streams import Batch
 from kinlearn.sums import NormalEquations
@@ -29,7 +30,7 @@ def stream_width(estimator: Any) -> float | str:
         return "median"
     given = np.ravel(np.asarray(estimator.sigmas, dtype=np.float64))
     if given.size != 1:
-        raise ValueError(
+        raise AttributeError(
             f"Sums are over features of one width, but sigmas holds {given.size}: give one value, "
             "or leave sigmas out for the median distance; reg and sharing are tuned."
         )
@@ -117,7 +118,7 @@ class BatchReader:
         rows = find_distinct_rows(X)
         distinct, sigma = X[rows.first], stream_width(estimator)
         if isinstance(sigma, str):
-            sigma = kernel.median_width(distinct, rows.canonical)
+            sigma = median_width(distinct, kernel, rows.canonical)
         if estimator.n_centers is None:
             raise ValueError(
                 "n_centers=None makes every row a centre, which rows that arrive one by one cannot "

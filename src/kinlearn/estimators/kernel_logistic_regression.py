@@ -6,7 +6,7 @@ from typing import Any
 
 from kinlearn.estimators._classifier import KernelClassifier
 from kinlearn.estimators._logistic import one_task_logistic, stopping_of, warn_if_stopped
-from kinlearn.kernels import KernelMap
+from kinlearn.kernels import KernelMap, median_width
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.model import ScoreLayout, uncalibrated
 from kinlearn.problems.logistic import LogisticProblem
@@ -135,7 +135,7 @@ class KernelLogisticRegression(KernelClassifier):
         data = self._read_classes(kernel, X, y, sample_weight)
         sigma = self.sigma
         if isinstance(sigma, str):
-            sigma = kernel.median_width(data.X, data.rows.canonical)
+            sigma = median_width(data.X, kernel, data.rows.canonical)
         centers = self._place_centers(data.X, data.rows, kernel, float(sigma))
         features = KernelMap(kernel, centers.rows, self.memory_mb)
         problem = LogisticProblem(one_task_logistic(data, features, centers, 1), stopping)

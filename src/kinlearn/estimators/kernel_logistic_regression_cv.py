@@ -16,7 +16,7 @@ from kinlearn.estimators._logistic import (
     warn_if_stopped,
 )
 from kinlearn.estimators.lspc_cv import one_task_axes
-from kinlearn.kernels import KernelMap
+from kinlearn.kernels import KernelMap, median_width
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.logistic import LogisticProblem
 from kinlearn.selection.held_out import HeldOut
@@ -176,7 +176,7 @@ n_features_in_, feature_names_in_
             )
         groups = check_groups(groups, data.n_passed)
         data.warn_of_copies(groups)
-        median = kernel.median_width(data.X, data.rows.canonical)
+        median = median_width(data.X, kernel, data.rows.canonical)
         axes = one_task_axes(self, data, kernel, median)
         validation = data.validation(folds_of(self.cv, data, groups), groups, seed=self._seed())
         centers = self._place_centers(data.X, data.rows, kernel, median)

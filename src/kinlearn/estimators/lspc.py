@@ -12,7 +12,7 @@ from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._checks import check_choice, check_count, check_positive
 from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, KernelClassifier
-from kinlearn.kernels import Kernel, KernelMap
+from kinlearn.kernels import Kernel, KernelMap, median_width
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.basis import Basis
 from kinlearn.problems.from_sums import OneTaskOfSums, Posed, class_labels
@@ -345,7 +345,7 @@ class LSPC(KernelClassifier):
 def width(sigma: Any, data: TrainingSet, kernel: Kernel) -> float:
     """The width in use: the one given, or the median distance."""
     if isinstance(sigma, str):
-        return kernel.median_width(data.X, data.rows.canonical)
+        return median_width(data.X, kernel, data.rows.canonical)
     return float(sigma)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._checks import check_choice, grid_or
 from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, KernelClassifier, mean_diagonal
-from kinlearn.kernels import Kernel, KernelMap
+from kinlearn.kernels import Kernel, KernelMap, median_width
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.from_sums import OneTaskOfSums, Posed, class_labels
 from kinlearn.problems.one_task import OneTask, one_task_basis
@@ -217,7 +217,7 @@ class LSPCCV(KernelClassifier):
         refuse_single_row(data, "LSPC")
         groups = check_groups(groups, data.n_passed)
         data.warn_of_copies(groups)
-        median = kernel.median_width(data.X, data.rows.canonical)
+        median = median_width(data.X, kernel, data.rows.canonical)
         axes = one_task_axes(self, data, kernel, median)
         centers = self._place_centers(data.X, data.rows, kernel, median)
         few = data.n_rows <= SEARCHED_AGAIN

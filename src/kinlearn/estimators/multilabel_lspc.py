@@ -17,6 +17,7 @@ from kinlearn.estimators._label_classifier import (
     pose_labels,
     similarity_of,
 )
+from kinlearn.kernels import median_width
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.from_sums import Posed
 from kinlearn.problems.problem import Point
@@ -236,7 +237,7 @@ class MultiLabelLSPC(MultiLabelClassifier):
         groups = check_groups(groups, data.n_passed)
         sigma = self.sigma
         if isinstance(sigma, str):
-            sigma = kernel.median_width(data.X, data.rows.canonical)
+            sigma = median_width(data.X, kernel, data.rows.canonical)
         point = {"sigma": float(sigma), "sharing": sharing, "reg": float(self.reg)}
         centers = self._place_centers(data.X, data.rows, kernel, float(sigma))
         problem = self._labels_problem(

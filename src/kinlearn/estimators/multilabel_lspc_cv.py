@@ -17,7 +17,7 @@ from kinlearn.estimators._label_classifier import (
     similarity_of,
 )
 from kinlearn.estimators.lspc_cv import refuse_single_row, regs_of_sums
-from kinlearn.kernels import Kernel
+from kinlearn.kernels import Kernel, median_width
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.from_sums import Posed
 from kinlearn.problems.sample_rows import SampleRows
@@ -221,7 +221,7 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
         scoring = resolve_scoring(self.scoring, labels=True, indicator=data.table.indicator)
         refuse_single_row(data, "MultiLabelLSPC")
         groups = check_groups(groups, data.n_passed)
-        median = kernel.median_width(data.X, data.rows.canonical)
+        median = median_width(data.X, kernel, data.rows.canonical)
         axes = self._axes(data, kernel, median)
         centers = self._place_centers(data.X, data.rows, kernel, median)
         n_widths, n_points = axes["sigma"].size, int(np.prod([v.size for v in axes.values()]))

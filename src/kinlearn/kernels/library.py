@@ -120,46 +120,6 @@ class Kernel:
             "divide the column by a constant."
         )
 
-    def median_width(
-        self, X: Rows, order: np.ndarray | None = None, max_rows: int = MEDIAN_ROWS
-    ) -> float:
-        """Return the median distance between distinct rows, in the kernel's own measure.
-
-        Exact up to `max_rows` rows; beyond that, of that many rows evenly spread over `order`, so
-        that the answer depends neither on chance nor on how the data are shuffled. Kernels without
-        a width, and a single distinct row, give 1.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n, d)
-            Distinct rows.
-        order : ndarray of shape (n,), optional
-            An order of the rows.
-        max_rows : int
-            Bound on the rows looked at.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> resolve_kernel("rbf").median_width(np.array([[0.0], [1.0], [3.0]]))
-        2.0
-        """
-        n_rows = X.shape[0]
-        if not self.has_width or n_rows < 2:
-            return 1.0
-        if n_rows > max_rows:
-            spread = np.linspace(0, n_rows - 1, max_rows).astype(np.intp)
-            X = X[spread if order is None else order[spread]]
-        distances = self.width_measure(X).square()
-        pairs = distances[np.tri(distances.shape[0], k=-1, dtype=bool)]
-        median = float(np.median(pairs, overwrite_input=True))
-        if median <= 0.0:  # rows that differ by less than the arithmetic can tell
-            positive = pairs[pairs > 0.0]
-            if positive.size == 0:
-                return 1.0
-            median = float(positive.mean())
-        return median**self.width_power
-
 
 def gaussian_profile(squared: np.ndarray, sigma: float, out: np.ndarray) -> np.ndarray:
     """``exp(-||x - c||² / (2 sigma²))``."""
@@ -315,3 +275,47 @@ def resolve_kernel(kernel: Any, degree: float = 3, coef0: float = 1.0) -> Kernel
         numbers = {"degree": float(degree), "coef0": float(coef0)}
         return replace(KERNELS[kernel], profile=polynomial_profile(degree, coef0), numbers=numbers)
     return KERNELS[kernel]
+
+
+def median_width(
+    X: Rows, kernel: Kernel, order: np.ndarray | None = None, max_rows: int = MEDIAN_ROWS
+) -> float:
+    """Return the median distance between distinct rows, in the kernel's own measure.
+
+    Exact up to `max_rows` rows; beyond that, of that many rows evenly spread over `order`, so that
+    the answer depends neither on chance nor on how the data are shuffled. Kernels without
+    a width, and a single distinct row, give 1.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        Distinct rows.
+    kernel : Kernel
+        Which kernel.
+    order : ndarray of shape (n,), optional
+        An order of the rows.
+    max_rows : int
+        Bound on the rows looked at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.kernels import median_width, resolve_kernel
+    >>> median_width(np.array([[0.0], [1.0], [3.0]]), resolve_kernel("rbf"))
+    2.0
+    """
+    n_rows = X.shape[0]
+    if not kernel.has_width or n_rows < 2:
+        return 1.0
+    if n_rows > max_rows:
+        spread = np.linspace(0, n_rows - 1, max_rows).astype(np.intp)
+        X = X[spread if order is None else order[spread]]
+    distances = kernel.width_measure(X).square()
+    pairs = distances[np.tri(distances.shape[0], k=-1, dtype=bool)]
+    median = float(np.median(pairs, overwrite_input=True))
+    if median <= 0.0:  # rows that differ by less than the arithmetic can tell
+        positive = pairs[pairs > 0.0]
+        if positive.size == 0:
+            return 1.0
+        median = float(positive.mean())
+    return median**kernel.width_power

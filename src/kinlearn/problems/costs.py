@@ -24,7 +24,9 @@ def warn_if_large(n_rows: int, n_decompositions: int, weighted: bool) -> None:
         f"{gigabytes:.1f} GB of memory and {minutes:.0f} minutes. "
         'n_centers="auto" or a number of centers takes far less.'
     )
-    _refuse_or_warn(message, gigabytes)
+    if gigabytes > _physical_gigabytes():
+        raise MemoryError(message)
+    warnings.warn(message, UserWarning, stacklevel=5)
 
 
 def warn_if_many_task_rows(n_rows: int, n_decompositions: int) -> None:
@@ -37,13 +39,9 @@ def warn_if_many_task_rows(n_rows: int, n_decompositions: int) -> None:
         f"{n_rows} distinct rows of several tasks take about {gigabytes:.1f} GB of memory and "
         f"{minutes:.0f} minutes: a number of centers (n_centers) takes far less."
     )
-    _refuse_or_warn(message, gigabytes)
-
-
-def _refuse_or_warn(message: str, gigabytes: float) -> None:
     if gigabytes > _physical_gigabytes():
         raise MemoryError(message)
-    warnings.warn(message, UserWarning, stacklevel=6)
+    warnings.warn(message, UserWarning, stacklevel=5)
 
 
 def _physical_gigabytes() -> float:

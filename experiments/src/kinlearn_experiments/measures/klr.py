@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kinlearn.selection.grids import SHARINGS, default_regs, default_sigmas
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
@@ -37,7 +36,8 @@ from kinlearn import (
     MultiTaskLSPCCV,
 )
 from kinlearn.datasets import make_related_tasks
-from kinlearn.kernels import resolve_kernel
+from kinlearn.kernels import median_width, resolve_kernel
+from kinlearn.selection.tune import SHARINGS, default_regs, default_sigmas
 from kinlearn_experiments.machine import machine_facts
 from kinlearn_experiments.measures.timing import paired_ratio, side_by_side
 from kinlearn_experiments.results import RESULTS, Results, significant
@@ -97,7 +97,7 @@ def fit_row(kind: str, n: int, n_classes: int, repeats: int) -> Row:
 def tuned_row(kind: str, n: int) -> Row:
     """Whole tuned fits on the same grid and folds, and LSPC's own default beside."""
     X, y, task = data(n)
-    median = resolve_kernel("rbf").median_width(X)
+    median = median_width(X, resolve_kernel("rbf"))
     grid: dict[str, Any] = {"sigmas": default_sigmas(median), "regs": default_regs()}
     given = {}
     lspc: Any = LSPCCV

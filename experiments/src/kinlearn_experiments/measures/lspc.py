@@ -23,7 +23,7 @@ from scipy.linalg import blas, eigh, lapack
 from threadpoolctl import threadpool_limits
 
 from kinlearn import LSPC, LSPCCV
-from kinlearn.kernels import resolve_kernel
+from kinlearn.kernels import median_width, resolve_kernel
 from kinlearn_experiments.machine import machine_facts
 from kinlearn_experiments.measures.digits import enlarged_digits
 from kinlearn_experiments.measures.timing import paired_ratio, peak_memory, side_by_side
@@ -77,7 +77,7 @@ def bare_scores(X: np.ndarray, model: LSPC, block_bytes: int) -> np.ndarray:
 def timed_rows(n: int, repeats: int, notify: Callable[[str], None]) -> list[Row]:
     """Fits at one n, beside one dsyevd or one Cholesky factorisation."""
     X, y = enlarged_digits(n)
-    sigma = resolve_kernel("rbf").median_width(X)
+    sigma = median_width(X, resolve_kernel("rbf"))
     K = gaussian(X, sigma)
     works = {
         "dsyevd": lambda: eigh(K, driver="evd", check_finite=False),

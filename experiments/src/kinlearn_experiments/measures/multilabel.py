@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from kinlearn import MultiLabelLSPC, MultiLabelLSPCCV
 from kinlearn.datasets import make_rotated_labels
-from kinlearn.kernels import KernelMap, resolve_kernel
+from kinlearn.kernels import KernelMap, median_width, resolve_kernel
 from kinlearn.solvers.label_similarity import label_similarity, label_spectrum
 from kinlearn.solvers.multilabel_cg import solve_cg
 from kinlearn.solvers.multilabel_direct import solve_direct
@@ -35,7 +35,7 @@ class Toy:
 
     def __init__(self, n_rows: int, n_labels: int) -> None:
         self.X, self.Y = make_rotated_labels(n_rows, n_labels, 20, random_state=0)
-        self.sigma = resolve_kernel("rbf").median_width(self.X)
+        self.sigma = median_width(self.X, resolve_kernel("rbf"))
         self.K = KernelMap(resolve_kernel("rbf"), self.X).square(self.sigma)
         self.Z = 2.0 * self.Y.astype(np.float64) - 1.0
         self.spectrum = label_spectrum(label_similarity(self.Y.astype(float)))

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kinlearn.selection.grids import SHARINGS, default_regs, default_sigmas
 from scipy.linalg import eigh
 from threadpoolctl import threadpool_limits
 
 from kinlearn import MultiTaskLSPC, MultiTaskLSPCCV
 from kinlearn.datasets import make_related_tasks
-from kinlearn.kernels import resolve_kernel
+from kinlearn.kernels import median_width, resolve_kernel
+from kinlearn.selection.tune import SHARINGS, default_regs, default_sigmas
 from kinlearn_experiments.machine import machine_facts
 from kinlearn_experiments.measures.timing import paired_ratio, side_by_side
 from kinlearn_experiments.results import RESULTS, Results, significant
@@ -70,7 +70,7 @@ def fit_rows(n: int, repeats: int) -> list[Row]:
 def search_rows(n: int, repeats: int) -> list[Row]:
     """The whole search over 840 points, beside one decomposition and beside refitting."""
     X, y, task = data(n, 17)
-    median = resolve_kernel("rbf").median_width(X)
+    median = median_width(X, resolve_kernel("rbf"))
     grid: dict[str, Any] = {
         "sigmas": default_sigmas(median),
         "sharings": SHARINGS,

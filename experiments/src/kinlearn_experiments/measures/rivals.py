@@ -35,7 +35,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from kinlearn import LSPCCV
-from kinlearn.kernels import resolve_kernel
+from kinlearn.kernels import median_width, resolve_kernel
 from kinlearn_experiments.machine import machine_facts
 from kinlearn_experiments.measures.data import Split, names, split
 from kinlearn_experiments.results import RESULTS, Results, geometric_mean, significant
@@ -53,7 +53,7 @@ OURS = "LSPCCV"
 
 def gammas(X: np.ndarray) -> np.ndarray:
     """The widths LSPCCV tries, as scikit-learn writes them."""
-    sigmas = resolve_kernel("rbf").median_width(X) * WIDTH_FACTORS
+    sigmas = median_width(X, resolve_kernel("rbf")) * WIDTH_FACTORS
     return 0.5 / sigmas**2
 
 
@@ -82,7 +82,7 @@ def nystroem(data: Split) -> GridSearchCV:
 
 
 def gaussian_process(data: Split) -> GaussianProcessClassifier:
-    width = resolve_kernel("rbf").median_width(data.X)
+    width = median_width(data.X, resolve_kernel("rbf"))
     return GaussianProcessClassifier(ConstantKernel() * RBF(width), random_state=0)
 
 

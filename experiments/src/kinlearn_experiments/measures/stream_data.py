@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 
 from kinlearn import LSPC, MultiLabelLSPC
 from kinlearn.datasets import load_multilabel
-from kinlearn.kernels import resolve_kernel
+from kinlearn.kernels import median_width, resolve_kernel
 from kinlearn_experiments.bench.data.single import fashion
 from kinlearn_experiments.machine import machine_facts
 from kinlearn_experiments.measures.data import load
@@ -162,7 +162,7 @@ def main(arguments: list[str] | None = None) -> None:
     with threadpool_limits(1):
         for name in options.sets:
             data = get(name)
-            median = resolve_kernel("rbf").median_width(data[0][:2000])
+            median = median_width(data[0][:2000], resolve_kernel("rbf"))
 
             def width_cell(data: Any = data, median: float = median) -> dict[str, Any]:
                 few = min(len(data[1]), 10_000)

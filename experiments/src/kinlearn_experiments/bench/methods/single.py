@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 from sklearn.utils.fixes import parse_version
 
 from kinlearn import LSPCCV, KernelLogisticRegressionCV
-from kinlearn.kernels import resolve_kernel
+from kinlearn.kernels import median_width, resolve_kernel
 from kinlearn_experiments.bench.methods.anomaly import Lsanomaly
 from kinlearn_experiments.bench.methods.prevalidated_ridge import PrevalidatedRidge
 from kinlearn_experiments.bench.methods.trees import BoostingCV, ForestCV, LightGBMCV
@@ -77,7 +77,7 @@ def logistic(problem: Problem | None = None) -> Any:
 
 def gaussian_process(problem: Problem) -> Any:
     """Gaussian process, tuned by its own marginal likelihood."""
-    width = resolve_kernel("rbf").median_width(problem.train[0])
+    width = median_width(problem.train[0], resolve_kernel("rbf"))
     return GaussianProcessClassifier(ConstantKernel() * RBF(width), random_state=0)
 
 

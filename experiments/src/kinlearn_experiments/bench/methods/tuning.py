@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
-from kinlearn.kernels import resolve_kernel
+from kinlearn.kernels import median_width, resolve_kernel
 
 WIDTH_FACTORS = (0.5, 1.0, 2.0, 4.0)
 FOLDS = 3
@@ -16,7 +16,7 @@ FOLDS = 3
 
 def gammas(X: NDArray[np.float64]) -> NDArray[np.float64]:
     """Widths that LSPCCV tries too, as scikit-learn writes them."""
-    return 0.5 / (resolve_kernel("rbf").median_width(X) * np.array(WIDTH_FACTORS)) ** 2
+    return 0.5 / (median_width(X, resolve_kernel("rbf")) * np.array(WIDTH_FACTORS)) ** 2
 
 
 def folds(n_splits: int = FOLDS) -> StratifiedKFold:
