@@ -13,8 +13,8 @@ from kinlearn import (
     MultiTaskLSPCCV,
 )
 from kinlearn.kernels import KernelMap, resolve_kernel
+from kinlearn.problems.basis import PartedSpectrum
 from kinlearn.problems.one_task import one_task_basis
-from kinlearn.problems.square_basis import PartedSpectrum
 from kinlearn.solvers.few_weights import FewWeightsSpectrum
 from kinlearn.solvers.fixed_centers import FixedCenterSpectrum
 from kinlearn.solvers.spectral import SymmetricSpectrum

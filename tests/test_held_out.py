@@ -252,7 +252,7 @@ def test_the_fast_weighted_path_agrees_with_the_exact_one(rng, monkeypatch):
         np.testing.assert_allclose(fast.cv_scores_, exact.cv_scores_, atol=1e-4)
         np.testing.assert_allclose(fast.predict_proba(X), exact.predict_proba(X), atol=1e-3)
     exact = LSPC(reg=1e-5).fit(X, y, sample_weight=weights)
-    monkeypatch.setattr("kinlearn.problems.square_basis.FAST_ROWS", 100)
+    monkeypatch.setattr("kinlearn.problems.basis.FAST_ROWS", 100)
     fast = LSPC(reg=1e-5).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(fast.coef_, exact.coef_, atol=1e-8)
     np.testing.assert_allclose(fast.held_out_scores_, exact.held_out_scores_, atol=1e-6)

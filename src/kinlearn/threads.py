@@ -157,8 +157,10 @@ class _Busy:
 
 _limits = _Limits()
 _busy = _Busy()
-# Threads that the present one may use, itself included; 0 outside of any work of ours.
+# Threads that the present one may use, itself included; 0 outside of any work of ours, and a
+# negative number inside where nobody has asked yet.
 _room: ContextVar[int] = ContextVar("room", default=0)
+UNASKED = -1
 
 
 @contextmanager
@@ -173,7 +175,8 @@ def blas_limited(n_threads: int) -> Iterator[None]:
 
 def room() -> int:
     """Return how many threads the present work may use, this one included."""
-    return _room.get() or min(available_cores(), _limits.found())
+    given = _room.get()
+    return given if given > 0 else min(available_cores(), _limits.found())
 
 
 @contextmanager
@@ -191,9 +194,10 @@ def own_threads(n_jobs: int | None = None) -> Iterator[None]:
         than the process has cores.
     """
     inside = _room.get()
-    most = room()
+    most = inside or UNASKED
     if n_jobs is not None:
-        most = max(1, min(inside or available_cores(), effective_n_jobs(n_jobs)))
+        allowed = inside if inside > 0 else available_cores()
+        most = max(1, min(allowed, effective_n_jobs(n_jobs)))
     token = _room.set(most)
     try:
         if inside:
@@ -246,7 +250,7 @@ def side_by_side(
     [1, 2, 3]
     """
     with own_threads():
-        most = _room.get()
+        most = room() if n_items > 1 and at_most != 1 else 1
         wanted = min(n_items, most, _most_in_memory(side, most), at_most or most)
         added = _busy.take(wanted - 1) if wanted > 1 else 0
         try:
@@ -290,8 +294,9 @@ def threaded_blas(side: int) -> Iterator[None]:
 
     Only inside :func:`own_threads`, and where no other thread is at work there.
     """
-    most = _room.get()
-    if side < THREADED_SIDE or most <= 1 or not _busy.alone or not _limits.lift(most):
+    inside = _room.get()
+    most = room() if inside and side >= THREADED_SIDE else 1
+    if most <= 1 or not _busy.alone or not _limits.lift(most):
         yield
         return
     try:

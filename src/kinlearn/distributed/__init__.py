@@ -1,5 +1,5 @@
 """Fits and predictions over Dask collections; nothing here imports Dask before one is given."""
 
-from kinlearn.distributed.detect import is_dask
+from kinlearn.distributed.prediction import is_dask
 
 __all__ = ["is_dask"]

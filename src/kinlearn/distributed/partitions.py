@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.distributed.detect import is_dask
+from kinlearn.distributed.prediction import is_dask
 
 Delayed = Any  # dask.delayed.Delayed
 

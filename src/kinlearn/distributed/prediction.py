@@ -1,7 +1,8 @@
-"""Predictions over Dask collections: lazy, a partition at a time."""
+"""Dask collections told from other input, and answered lazily, a partition at a time."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from copy import copy
 from functools import wraps
@@ -9,10 +10,25 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kinlearn.distributed.detect import is_dask
 from kinlearn.threads import own_threads
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def is_dask(*values: Any) -> bool:
+    """Whether any of the values is a Dask collection.
+
+    Who holds a collection has imported Dask, so that a process without it need not be asked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.distributed import is_dask
+    >>> is_dask(np.zeros(3), None)
+    False
+    """
+    base = sys.modules.get("dask.base")
+    return base is not None and any(base.is_dask_collection(value) for value in values)
 
 
 def by_partition(method: Method) -> Method:

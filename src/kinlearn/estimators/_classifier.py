@@ -68,6 +68,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     posterior: str = "calibrated"
     fallback: str = "uniform"
     basis: str = "full"
+    many_labels = False
     limit_at_zero_reg = False  # whether reg=0 has a meaning: the minimum-norm limit
 
     model_: KernelModel
@@ -107,6 +108,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.positive_only = self.kernel == "chi2"
+        tags.target_tags.multi_output = self.many_labels
+        tags.classifier_tags.multi_label = self.many_labels
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -7,13 +7,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from kinlearn.estimators._classifier import ACCEPTED, KernelClassifier, view
 from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.model import Calibration, posterior
-from kinlearn.problems.costs import warn_if_large
+from kinlearn.problems.costs import WARN_FULL_ROWS, warn_if_large
 from kinlearn.problems.from_sums import LabelsOfSums, OneTaskOfSums, Posed, class_labels
 from kinlearn.problems.labels import LabelsProblem
 from kinlearn.problems.one_task import warn_if_indefinite
@@ -36,6 +35,7 @@ Array: TypeAlias = NDArray[np.float64]
 class MultiLabelClassifier(KernelClassifier):
     """A classifier of many labels; a one-dimensional y is one label, as in :class:`LSPC`."""
 
+    many_labels = True
     similarity: Any
     n_similar: int | None
     threshold: float | str
@@ -58,12 +58,6 @@ class MultiLabelClassifier(KernelClassifier):
         lambda m: m.for_all_labels([link.gamma for link in m.links]),
         absent=lambda m: not m.calibration.common.gamma,
     )
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_label = True
-        return tags
 
     def _read_labels(self, kernel: Kernel, X: Any, Y: Any, sample_weight: Any) -> TrainingSet:
         """Validate rows, read the labels and merge equal rows."""
@@ -88,7 +82,7 @@ class MultiLabelClassifier(KernelClassifier):
         solver: str = "auto",
     ) -> LabelsProblem:
         """Compare the labels and set the problems up."""
-        if centers.everything:
+        if centers.everything and data.n_rows > WARN_FULL_ROWS:
             weighted = data.complete and data.weights is not None
             warn_if_large(data.n_rows, n_decompositions, weighted)
         problem = LabelsProblem(

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kinlearn.estimators._checks import check_choice, check_positive
 from kinlearn.kernels import KernelMap
-from kinlearn.problems.costs import warn_if_large
+from kinlearn.problems.costs import WARN_FULL_ROWS, warn_if_large
 from kinlearn.problems.logistic import SingleLogistic
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.solvers.logistic_path import SOLVERS, Stopping
@@ -77,7 +77,7 @@ def one_task_logistic(
     data: TrainingSet, features: KernelMap, centers: Centers, n_fits: int
 ) -> SingleLogistic:
     """The problem of one task's rows."""
-    if centers.everything:
+    if centers.everything and data.n_rows > WARN_FULL_ROWS:
         warn_if_large(data.n_rows, n_fits, weighted=False)
     return SingleLogistic(
         features,

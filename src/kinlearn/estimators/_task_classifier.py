@@ -15,7 +15,7 @@ from kinlearn.estimators._classifier import KernelClassifier, view
 from kinlearn.estimators._task_similarity import resolve_similarity
 from kinlearn.kernels import Kernel, KernelMap, median_width
 from kinlearn.model import one_column
-from kinlearn.problems.costs import warn_if_many_task_rows
+from kinlearn.problems.costs import WARN_TASK_ROWS, warn_if_many_task_rows
 from kinlearn.problems.from_sums import OneTaskOfSums, Posed, TasksOfSums, class_labels
 from kinlearn.problems.problem import Solution
 from kinlearn.problems.sample_rows import SampleRows
@@ -108,7 +108,8 @@ class TaskClassifier(KernelClassifier):
         n_decompositions: int = 1,
     ) -> TasksDual:
         """Set the dual up: measure rows against the centres."""
-        warn_if_many_task_rows(data.n_rows, n_decompositions)
+        if data.n_rows > WARN_TASK_ROWS:
+            warn_if_many_task_rows(data.n_rows, n_decompositions)
         own = None
         if centers.everything:
             # A row seen in other tasks, too, stays a centre when it is held out of one.

@@ -15,8 +15,6 @@ WARN_TASK_ROWS = 5000
 
 def warn_if_large(n_rows: int, n_decompositions: int, weighted: bool) -> None:
     """Say what an exact fit with every row a centre will take, before it is started."""
-    if n_rows <= WARN_FULL_ROWS:
-        return
     gigabytes = 8 * n_rows**2 * (8 if weighted else 6) / 2**30
     minutes = n_decompositions * _seconds_per_product(n_rows) * (22 if weighted else 7) / 60
     message = (
@@ -31,8 +29,6 @@ def warn_if_large(n_rows: int, n_decompositions: int, weighted: bool) -> None:
 
 def warn_if_many_task_rows(n_rows: int, n_decompositions: int) -> None:
     """Say what the dual of many rows will take, before it is started."""
-    if n_rows <= WARN_TASK_ROWS:
-        return
     gigabytes = 7 * 8 * n_rows**2 / 2**30
     minutes = n_decompositions * _seconds_per_product(n_rows) * 8 / 60
     message = (

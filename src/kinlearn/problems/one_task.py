@@ -10,11 +10,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kinlearn.kernels import KernelMap
-from kinlearn.problems.basis import Basis, Spectrum
-from kinlearn.problems.costs import warn_if_large
+from kinlearn.problems.basis import FAST_ROWS, Basis, FullBasis, Spectrum, square_basis
+from kinlearn.problems.costs import WARN_FULL_ROWS, warn_if_large
 from kinlearn.problems.fixed_basis import ClasswiseFixedBasis, FixedBasis
 from kinlearn.problems.problem import Array, Axes, Point, Solution, by_width
-from kinlearn.problems.square_basis import FAST_ROWS, FullBasis, square_basis
 from kinlearn.threads import side_by_side, threaded_blas
 from kinlearn.training.centers import Centers
 from kinlearn.training.splits import Splits
@@ -156,7 +155,8 @@ def one_task_basis(
             refuse_given_centers()
         own = data.targets[centers.positions]
         return ClasswiseFixedBasis(features, data.X, data.targets, data.weights, own)
-    warn_if_large(data.n_rows, n_decompositions, classwise or data.weights is not None)
+    if data.n_rows > WARN_FULL_ROWS:
+        warn_if_large(data.n_rows, n_decompositions, classwise or data.weights is not None)
     measure = features.square_measure(data.X)
     keep = keep or n_decompositions > 1
     found = square_basis(features, measure, data.targets, data.weights, classwise, keep)
