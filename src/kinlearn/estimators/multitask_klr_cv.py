@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from kinlearn.estimators._checks import check_choice, sharing_grid
 from kinlearn.estimators._logistic import (
     RULES,
@@ -197,12 +199,14 @@ cv_rows_, n_features_in_, feature_names_in_
         axes = one_task_axes(self, data, kernel, median)
         validation = data.validation(folds_of(self.cv, data, groups), groups, seed=self._seed())
         n_fits = axes["sigma"].size * validation.splits.n_fits
-        if data.task is None:  # with one task every degree of sharing is the same model
+        # with one task every degree of sharing is the same model
+        sharings = np.zeros(1) if data.task is None else sharings
+        axes = {"sigma": axes["sigma"], "sharing": sharings, "reg": axes["reg"]}
+        if data.task is None:
             centers = self._place_centers(data.X, data.rows, kernel, median)
             features = KernelMap(kernel, centers.rows, self.memory_mb)
             problem = LogisticProblem(one_task_logistic(data, features, centers, n_fits), stopping)
         else:
-            axes = {"sigma": axes["sigma"], "sharing": sharings, "reg": axes["reg"]}
             centers, distinct = self._task_centers(data, kernel, median)
             features = KernelMap(kernel, centers.rows, self.memory_mb)
             dual = self._dual(data, features, centers, distinct, n_fits * sharings.size)
@@ -223,7 +227,7 @@ cv_rows_, n_features_in_, feature_names_in_
             self.combine,
             scales=False,
         )
-        facts, solution = {"sharing_": 0.0, **tuned.facts(self.store_cv_scores)}, tuned.solution
+        facts, solution = tuned.facts(self.store_cv_scores), tuned.solution
         norms = problem.norms_of(tuned.search.points)
         facts["cv_results_"]["max_gradient_norm"] = norms
         warn_if_held_out_stopped(self, float(norms[tuned.search.best]))

@@ -232,7 +232,10 @@ feature_names_in_
         median = self._median(data, kernel)
         axes = one_task_axes(self, data, kernel, median)
         repeated, lowest, seed = None, {}, self._seed()
-        if data.task is None:  # with one task every degree of sharing is the same model
+        # with one task every degree of sharing is the same model
+        sharings = np.zeros(1) if data.task is None else sharings
+        axes = {"sigma": axes["sigma"], "sharing": sharings, "reg": axes["reg"]}
+        if data.task is None:
             refuse_single_row(data, "MultiTaskLSPC")
             centers = self._place_centers(data.X, data.rows, kernel, median)
             features = KernelMap(kernel, centers.rows, self.memory_mb)
@@ -246,7 +249,6 @@ feature_names_in_
             if few and isinstance(self.cv, (str, int, np.integer)) and not basis.fixed_centers:
                 repeated = Repeated(alone, self.cv, groups, seed)
         else:
-            axes = {"sigma": axes["sigma"], "sharing": sharings, "reg": axes["reg"]}
             centers, distinct = self._task_centers(data, kernel, median)
             features = KernelMap(kernel, centers.rows, self.memory_mb)
             validation = data.validation(self.cv, groups, seed=seed)
@@ -277,7 +279,7 @@ feature_names_in_
             scales=data.task is None and self.posterior == "calibrated",
             repeated=repeated,
         )
-        facts, solution = {"sharing_": 0.0, **tuned.facts(self.store_cv_scores)}, tuned.solution
+        facts, solution = tuned.facts(self.store_cv_scores), tuned.solution
         if data.task is None:
             solution = of_one_task(solution, 1.0)
         else:
