@@ -66,7 +66,9 @@ def boosting(column: int) -> HistGradientBoostingClassifier:
 def light_boosting(column: int) -> Any:
     from lightgbm import LGBMClassifier
 
-    class Light(LGBMClassifier):
+    plain: Any = LGBMClassifier
+
+    class Light(plain):
         def fit(self, X: np.ndarray, y: np.ndarray) -> Any:
             return super().fit(X, y, categorical_feature=[column])
 
