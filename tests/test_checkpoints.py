@@ -47,7 +47,7 @@ def begun(estimator, source, path, batches=3, batch_rows=50, **options):
             source,
             batch_rows=batch_rows,
             checkpoint=path,
-            every=1,
+            checkpoint_every=1,
             progress=stop_after(batches),
             **options,
         )
@@ -182,7 +182,7 @@ def test_an_interrupted_stream_holds_whole_batches(fitted, data, tmp_path):
 
     def act(thing):
         path.unlink(missing_ok=True)
-        thing.fit_stream(source, batch_rows=60, checkpoint=path, every=2)
+        thing.fit_stream(source, batch_rows=60, checkpoint=path, checkpoint_every=2)
 
     seen = set()
     for at, thing in interrupted(lambda: copy.deepcopy(first), act, n_places=120):

@@ -181,7 +181,7 @@ def test_a_bad_batch_is_named_and_nothing_is_lost(message, sigma, data, tmp_path
     bad = [*parts[:3], BAD[message](*parts[3]), *parts[4:]]
     streamed = model(X).set_params(sigma=sigma)
     with pytest.raises(StreamError, match=rf"Batch 3: .*{message}.*300 rows before it") as caught:
-        streamed.fit_stream(bad, checkpoint=tmp_path / "sums.npz", every=2)
+        streamed.fit_stream(bad, checkpoint=tmp_path / "sums.npz", checkpoint_every=2)
     assert caught.value.batch == 3
     before = NormalEquations(X[:20], sigma=streamed.statistics_.sigma).update(X[:300], y[:300])
     np.testing.assert_allclose(streamed.statistics_.gram(), before.gram())
@@ -242,7 +242,7 @@ def test_wrong_sources_are_refused(data, tmp_path):
     with pytest.raises(StreamError, match="holds no rows"):
         LSPC().fit_stream([])
     with pytest.raises(ValueError, match="every must be"):
-        LSPC().fit_stream((X, y), every=0)
+        LSPC().fit_stream((X, y), checkpoint_every=0)
     with pytest.raises(StreamError, match="has no tasks"):
         LSPC().fit_stream((X, y, site))
     NormalEquations(X[:20], sigma=1.5).update(X, y).save(tmp_path / "plain.npz")
@@ -271,7 +271,7 @@ def slow(progress):
     print(progress.batches, flush=True)
     time.sleep(0.02)
 LSPC(n_centers=20, random_state=0).fit_stream(
-    (X, y), batch_rows=40, checkpoint=sys.argv[1], every=3, progress=slow)
+    (X, y), batch_rows=40, checkpoint=sys.argv[1], checkpoint_every=3, progress=slow)
 """
 
 

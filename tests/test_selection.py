@@ -225,8 +225,12 @@ class TestGrid:
         np.testing.assert_allclose(large.predict_proba(1000 * X), small.predict_proba(X), atol=1e-6)
 
     def test_progress_is_shown_on_request(self, noisy, capsys):
-        LSPCCV(verbose=1).fit(*noisy)
-        assert "width 1/6" in capsys.readouterr().out
+        LSPCCV(verbose=True).fit(*noisy)
+        said = capsys.readouterr().out
+        assert "LSPCCV: trying 120 points (6 sigmas × 20 regs)." in said
+        assert "in the mix; the best alone: sigma=" in said
+        LSPCCV().fit(*noisy)
+        assert not capsys.readouterr().out
 
     def test_widths_side_by_side_give_the_same(self, noisy):
         X, y = noisy

@@ -64,6 +64,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     center_selection: str
     class_weight: Any
     random_state: Any
+    n_jobs: int | None
+    verbose: bool
     memory_mb: float
     posterior: str = "calibrated"
     fallback: str = "uniform"
@@ -157,6 +159,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             X, table, sample_weight, self.class_weight, type(self).__name__, task
         )
         warn_if_spread_differs(data.X, kernel, names)
+        self._say(f"{data.n_passed} rows, {data.n_rows} of them distinct.")
         return data
 
     def _place_centers(
@@ -231,6 +234,17 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         for name, value in facts.items():
             setattr(self, name, value)
         self.model_ = model
+        if "best_params_" in facts:
+            best = ", ".join(f"{name}={value:.4g}" for name, value in self.best_params_.items())
+            n_points, n_kept = len(self.weights_), np.count_nonzero(self.weights_)
+            self._say(f"{n_points} points tried, {n_kept} in the mix; the best alone: {best}.")
+        else:
+            self._say(f"{model.n_centers} centers, solved.")
+
+    def _say(self, text: str) -> None:
+        """Print progress, where that was asked for."""
+        if self.verbose:
+            print(f"{type(self).__name__}: {text}", flush=True)
 
     # -- after the solve --------------------------------------------------------------------------
 

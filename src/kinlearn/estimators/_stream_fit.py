@@ -43,7 +43,7 @@ class StreamRun:
     batch_rows : int
     centers_from : {"first", "reservoir"}
     checkpoint : path or None
-    every : int
+    checkpoint_every : int
         Batches between checkpoints.
     progress : callable or None
     """
@@ -58,11 +58,11 @@ class StreamRun:
         batch_rows: int,
         centers_from: str,
         checkpoint: str | os.PathLike[str] | None,
-        every: int,
+        checkpoint_every: int,
         progress: Callable[[StreamProgress], None] | None,
     ) -> None:
         check_choice("centers_from", centers_from, ("first", "reservoir"))
-        for name, value in (("batch_rows", batch_rows), ("every", every)):
+        for name, value in (("batch_rows", batch_rows), ("checkpoint_every", checkpoint_every)):
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
                 raise ValueError(
                     f"{name} must be a positive whole number, but {value!r} was given."
@@ -72,7 +72,7 @@ class StreamRun:
         self.source = open_source(source, roles, batch_rows)
         self.centers_from = centers_from
         self.checkpoint = None if checkpoint is None else Path(checkpoint)
-        self.every, self.progress = every, progress
+        self.checkpoint_every, self.progress = checkpoint_every, progress
         self.reached: Reached | None = None
         self.began = time.perf_counter()
         self.rows_before = 0
@@ -93,7 +93,7 @@ class StreamRun:
             self.rows_before = self.reached.sums.n_rows
             for batch in batches:
                 self._add(batch)
-                if self.reached.batches % self.every == 0:
+                if self.reached.batches % self.checkpoint_every == 0:
                     self.save()
                 self._report()
         finally:

@@ -160,7 +160,7 @@ def fit_stream(
     batch_rows: int = BATCH_ROWS,
     centers_from: str = "first",
     checkpoint: Any = None,
-    every: int = 50,
+    checkpoint_every: int = 50,
     progress: Callable[[StreamProgress], None] | None = None,
     warm_start: bool = False,
 ) -> Any:
@@ -193,11 +193,11 @@ def fit_stream(
         Choose the width and the centres from the first rows (ten times as many as centres), or
         from a sample of all rows, which takes a pass of its own and depends on no order.
     checkpoint : path, optional
-        Where to save sums every `every` batches, at a failure, at Ctrl-C and at the end. If it
-        is there already, its rows are skipped, in whatever batches they come, and the rest is
-        added: the result is the same. Refused is a checkpoint of other centres or another
+        Where to save sums every `checkpoint_every` batches, at a failure, at Ctrl-C and at the end.
+        If it is there already, its rows are skipped, in whatever batches they come, and the rest
+        is added: the result is the same. Refused is a checkpoint of other centres or another
         width, or of a source whose last rows before that point were others.
-    every : int, default=50
+    checkpoint_every : int, default=50
         Batches between checkpoints.
     progress : callable, optional
         Called after each batch with a :class:`~kinlearn.streams.StreamProgress` (batches, rows,
@@ -219,7 +219,7 @@ def fit_stream(
         batch_rows=batch_rows,
         centers_from=centers_from,
         checkpoint=checkpoint,
-        every=every,
+        checkpoint_every=checkpoint_every,
         progress=progress,
     )
     try:

@@ -39,6 +39,11 @@ class KernelLogisticRegression(KernelClassifier):
         Bound on the iterations; 50 Newton steps or 2000 of L-BFGS when left out.
     n_centers, centers, center_selection, class_weight, degree, coef0, memory_mb, random_state
         As in :class:`LSPC`.
+    n_jobs : int, optional
+        Threads; as many as there are cores when left out, and 1 for none beside the caller's. The
+        number changes no result.
+    verbose : bool, default=False
+        Whether to print progress.
 
     Attributes
     ----------
@@ -97,6 +102,8 @@ class KernelLogisticRegression(KernelClassifier):
         coef0: float = 1.0,
         memory_mb: float = DEFAULT_MEMORY_MB,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.kernel = kernel
         self.sigma = sigma
@@ -112,6 +119,8 @@ class KernelLogisticRegression(KernelClassifier):
         self.coef0 = coef0
         self.memory_mb = memory_mb
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @on_own_threads
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelLogisticRegression:

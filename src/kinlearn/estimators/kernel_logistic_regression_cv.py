@@ -59,6 +59,8 @@ class KernelLogisticRegressionCV(KernelClassifier):
         left out, and 1 for none beside the caller's. The number changes no result.
     random_state
         As in :class:`LSPC`.
+    verbose : bool, default=False
+        Whether to print progress.
 
     Attributes
     ----------
@@ -123,6 +125,7 @@ n_features_in_, feature_names_in_
         memory_mb: float = DEFAULT_MEMORY_MB,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.sigmas = sigmas
         self.regs = regs
@@ -143,6 +146,7 @@ n_features_in_, feature_names_in_
         self.memory_mb = memory_mb
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     @on_own_threads
     def fit(
@@ -197,6 +201,7 @@ n_features_in_, feature_names_in_
             scoring,
             self.combine,
             scales=False,
+            say=self._say,
         )
         facts = tuned.facts(self.store_cv_scores)
         norms = problem.norms_of(tuned.search.points)

@@ -91,6 +91,9 @@ class LSPC(KernelClassifier):
         Bound on the memory of kernel blocks in work; ``"pcg"`` keeps those that fit between steps.
     random_state : int, RandomState or None, default=None
         For choosing a subset of centres.
+    n_jobs : int, optional
+        Threads; as many as there are cores when left out, and 1 for none beside the caller's. The
+        number changes no result.
 
     Attributes
     ----------
@@ -184,6 +187,7 @@ class LSPC(KernelClassifier):
         coef0: float = 1.0,
         memory_mb: float = DEFAULT_MEMORY_MB,
         random_state: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.kernel = kernel
         self.sigma = sigma
@@ -204,6 +208,7 @@ class LSPC(KernelClassifier):
         self.coef0 = coef0
         self.memory_mb = memory_mb
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     partial_fit = streaming.partial_fit
     forget = streaming.forget
@@ -247,8 +252,7 @@ class LSPC(KernelClassifier):
         centers = self._place_centers(data.X, data.rows, kernel, sigma)
         features = KernelMap(kernel, centers.rows, self.memory_mb)
         choice = self._choose_solver(data, features, centers)
-        if self.verbose:
-            print(f"LSPC: solver {choice.solver}. {choice.reason}", flush=True)
+        self._say(f"solver {choice.solver}. {choice.reason}")
         if choice.solver == "pcg":
             basis: Basis = self._pcg_basis(data, features, centers)
         else:
@@ -317,7 +321,7 @@ class LSPC(KernelClassifier):
                 tol=float(self.tol),
                 max_iter=int(self.max_iter),
                 single=self.precision == "single",
-                report=_print_step if self.verbose else None,
+                report=self._say if self.verbose else None,
             ),
             center_rows=centers.rows if given else data.X[centers.positions],
             own=np.arange(data.n_rows) if centers.everything else None,
@@ -347,7 +351,3 @@ def width(sigma: Any, data: TrainingSet, kernel: Kernel) -> float:
     if isinstance(sigma, str):
         return median_width(data.X, kernel, data.rows.canonical)
     return float(sigma)
-
-
-def _print_step(text: str) -> None:
-    print(f"LSPC: {text}", flush=True)

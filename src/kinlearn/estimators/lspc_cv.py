@@ -71,7 +71,7 @@ class LSPCCV(KernelClassifier):
     n_jobs : int, optional
         Threads, each with a width of its own or a block of rows; as many as there are cores when
         left out, and 1 for none beside the caller's. The number changes no result.
-    verbose : int, default=0
+    verbose : bool, default=False
         Whether to print progress.
     random_state
         As in :class:`LSPC`.
@@ -164,7 +164,7 @@ class LSPCCV(KernelClassifier):
         coef0: float = 1.0,
         memory_mb: float = DEFAULT_MEMORY_MB,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: bool = False,
         random_state: Any = None,
     ) -> None:
         self.sigmas = sigmas
@@ -229,7 +229,7 @@ class LSPCCV(KernelClassifier):
             n_decompositions=axes["sigma"].size,
             keep=few,
         )
-        problem = OneTask(basis, data, self.precision, bool(self.verbose))
+        problem = OneTask(basis, data, self.precision)
         limit = MAX_HELD_OUT_ROWS if basis.fixed_centers else None
         seed = self._seed()
         validation = data.validation(self.cv, groups, max_rows=limit, seed=seed)
@@ -249,6 +249,7 @@ class LSPCCV(KernelClassifier):
             self.combine,
             scales=self.posterior == "calibrated",
             repeated=Repeated(problem, self.cv, groups, seed) if repeatable else None,
+            say=self._say,
         )
         model = self._model(kernel, data, centers, tuned.solution, tuned.learnt.calibration)
         self._keep(model, **tuned.facts(self.store_cv_scores))

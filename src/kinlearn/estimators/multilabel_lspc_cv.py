@@ -71,6 +71,11 @@ class MultiLabelLSPCCV(MultiLabelClassifier):
         As in :class:`MultiLabelLSPC`.
     degree, coef0, memory_mb, random_state
         As in :class:`LSPC`.
+    n_jobs : int, optional
+        Threads; as many as there are cores when left out, and 1 for none beside the caller's. The
+        number changes no result.
+    verbose : bool, default=False
+        Whether to print progress.
 
     Attributes
     ----------
@@ -166,6 +171,8 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
         coef0: float = 1.0,
         memory_mb: float = DEFAULT_MEMORY_MB,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.sigmas = sigmas
         self.regs = regs
@@ -190,6 +197,8 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
         self.coef0 = coef0
         self.memory_mb = memory_mb
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @on_own_threads
     def fit(
@@ -248,6 +257,7 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
             scoring,
             self.combine,
             scales=self.posterior == "calibrated",
+            say=self._say,
         )
         calibration = tuned.learnt.calibration
         model = self._model(kernel, data, centers, tuned.solution, calibration)

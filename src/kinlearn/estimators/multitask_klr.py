@@ -37,6 +37,11 @@ class MultiTaskKernelLogisticRegression(TaskClassifier):
         As in :class:`KernelLogisticRegression`.
     n_centers, centers, center_selection, class_weight, degree, coef0, memory_mb, random_state
         As in :class:`LSPC`. Centres are the distinct rows of all tasks, or chosen from these.
+    n_jobs : int, optional
+        Threads; as many as there are cores when left out, and 1 for none beside the caller's. The
+        number changes no result.
+    verbose : bool, default=False
+        Whether to print progress.
 
     Attributes
     ----------
@@ -99,6 +104,8 @@ n_features_in_, feature_names_in_
         coef0: float = 1.0,
         memory_mb: float = DEFAULT_MEMORY_MB,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.sharing = sharing
         self.similarity = similarity
@@ -118,6 +125,8 @@ n_features_in_, feature_names_in_
         self.coef0 = coef0
         self.memory_mb = memory_mb
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @on_own_threads
     def fit(

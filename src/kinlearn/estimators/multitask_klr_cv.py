@@ -58,6 +58,8 @@ class MultiTaskKernelLogisticRegressionCV(TaskClassifier):
         As in :class:`KernelLogisticRegressionCV`.
     random_state
         As in :class:`LSPC`.
+    verbose : bool, default=False
+        Whether to print progress.
 
     Attributes
     ----------
@@ -132,6 +134,7 @@ cv_rows_, n_features_in_, feature_names_in_
         memory_mb: float = DEFAULT_MEMORY_MB,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.sigmas = sigmas
         self.sharings = sharings
@@ -157,6 +160,7 @@ cv_rows_, n_features_in_, feature_names_in_
         self.memory_mb = memory_mb
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     @on_own_threads
     def fit(
@@ -226,6 +230,7 @@ cv_rows_, n_features_in_, feature_names_in_
             scoring,
             self.combine,
             scales=False,
+            say=self._say,
         )
         facts, solution = tuned.facts(self.store_cv_scores), tuned.solution
         norms = problem.norms_of(tuned.search.points)

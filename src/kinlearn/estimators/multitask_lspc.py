@@ -62,6 +62,11 @@ class MultiTaskLSPC(TaskClassifier):
 memory_mb, random_state
         As in :class:`LSPC`. Centres are the distinct rows of all tasks, or chosen from these. One
         beta calibrates all tasks.
+    n_jobs : int, optional
+        Threads; as many as there are cores when left out, and 1 for none beside the caller's. The
+        number changes no result.
+    verbose : bool, default=False
+        Whether to print progress.
 
     Attributes
     ----------
@@ -140,6 +145,8 @@ held_out_scores_, held_out_links_, n_features_in_, feature_names_in_
         coef0: float = 1.0,
         memory_mb: float = DEFAULT_MEMORY_MB,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.sharing = sharing
         self.similarity = similarity
@@ -158,6 +165,8 @@ held_out_scores_, held_out_links_, n_features_in_, feature_names_in_
         self.coef0 = coef0
         self.memory_mb = memory_mb
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @classmethod
     def from_paper(cls, lambda_: float, gamma: float, **params: Any) -> MultiTaskLSPC:

@@ -81,6 +81,8 @@ coef0, memory_mb
         cores when left out, and 1 for none beside the caller's. The number changes no result.
     random_state
         As in :class:`LSPC`.
+    verbose : bool, default=False
+        Whether to print progress.
 
     Attributes
     ----------
@@ -171,6 +173,7 @@ feature_names_in_
         memory_mb: float = DEFAULT_MEMORY_MB,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.sigmas = sigmas
         self.sharings = sharings
@@ -195,6 +198,7 @@ feature_names_in_
         self.memory_mb = memory_mb
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     @on_own_threads
     def fit(
@@ -278,6 +282,7 @@ feature_names_in_
             self.combine,
             scales=data.task is None and self.posterior == "calibrated",
             repeated=repeated,
+            say=self._say,
         )
         facts, solution = tuned.facts(self.store_cv_scores), tuned.solution
         if data.task is None:

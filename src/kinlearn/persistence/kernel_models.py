@@ -6,6 +6,7 @@ estimator, by the names under which the estimator shows them.
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,11 @@ def is_part(kind: type, name: str) -> bool:
 def take_model(made: Any) -> None:
     """Put the parts of a kernel model that an object just read holds into a model."""
     state = vars(made)
-    if not isinstance(made, KernelClassifier) or "coef_" not in state:
+    if not isinstance(made, KernelClassifier):
+        return
+    for name, parameter in signature(type(made)).parameters.items():
+        state.setdefault(name, parameter.default)  # files of before lack what came later
+    if "coef_" not in state:
         return
     try:
         made.model_ = _model(made, state)

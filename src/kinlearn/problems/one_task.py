@@ -34,8 +34,6 @@ class OneTask:
         The rows.
     precision : {"auto", "double", "single"}
         Arithmetic of the search; coefficients are always solved in double.
-    verbose : bool
-        Whether to print which width is at work.
     """
 
     def __init__(
@@ -43,17 +41,16 @@ class OneTask:
         basis: Basis,
         data: TrainingSet,
         precision: str = "auto",
-        verbose: bool = False,
     ) -> None:
         self.basis, self.units, self.n_rows = basis, data.unit_targets, data.n_rows
-        self.precision, self.verbose = precision, verbose
+        self.precision = precision
         self.kept: dict[float, tuple[Spectrum, bool]] = {}
 
     def part(self, kept: np.ndarray, data: TrainingSet) -> OneTask:
         """The same problem on some of the distinct rows."""
         small = self.basis.part(kept, data.targets, data.weights)
         assert small is not None
-        return OneTask(small, data, self.precision, self.verbose)
+        return OneTask(small, data, self.precision)
 
     def held_out(self, axes: Axes, splits: Splits) -> Array:
         """Return held-out scores of all pairs of a width and a reg."""
@@ -64,15 +61,11 @@ class OneTask:
         most = math.ceil(KEPT_SPECTRA_MB * 2**20 / (8 * self.n_rows**2))
         keep = set(fresh[: max(0, most - len(self.kept))])
 
-        def one_width(numbered: tuple[int, float]) -> Array:
-            i, sigma = numbered
-            if self.verbose:
-                which = f"{i + 1}/{sigmas.size}"
-                print(f"[LSPCCV] width {which}: sigma={sigma:.4g}, {regs.size} regs")
+        def one_width(sigma: float) -> Array:
             spectrum = self._spectrum(sigma, single, sigma in keep)
             return spectrum.held_out(regs, splits, self.units)
 
-        return np.concatenate(self._side_by_side(one_width, list(enumerate(map(float, sigmas)))))
+        return np.concatenate(self._side_by_side(one_width, [float(sigma) for sigma in sigmas]))
 
     def mixed(self, points: list[Point], weights: Array) -> Solution:
         """Return for each width the mix of its solutions, in double precision."""

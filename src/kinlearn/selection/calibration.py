@@ -36,6 +36,7 @@ def calibrate(
     scores: Array,
     rows: HeldOut,
     by_class: bool = False,
+    near: Calibration | None = None,
 ) -> Calibration:
     """Calibrate held-out scores.
 
@@ -49,11 +50,14 @@ def calibrate(
     by_class : bool, default=False
         Whether each class has a scale and an offset of its own; not with a class weight, nor
         where rows repeat: their scores are frequencies, and the link is learnt instead.
+    near : Calibration, optional
+        That of nearly the same rows, from which fewer steps lead to this one.
     """
     layout, zero, balance = rows.layout, np.zeros(scores.shape[1]), rows.balance
     if rows.beta is not None:
         return uncalibrated(layout, scores.shape[1], rows.beta)
-    common, links = label_links(rows, scores, balance)
+    start = None if near is None else float(near.common.beta)
+    common, links = label_links(rows, scores, balance, start)
     if not by_class or balance is not None or rows.many_copies:
         return Calibration(layout, common, links, None, zero)
     found = [
@@ -68,7 +72,10 @@ def calibrate(
 
 
 def label_links(
-    rows: LabelTargets, scores: Array, balances: list[Array] | None = None
+    rows: LabelTargets,
+    scores: Array,
+    balances: list[Array] | None = None,
+    start: float | None = None,
 ) -> tuple[Link, tuple[Link, ...]]:
     """Return the link of all labels together, and one for each label, shrunk towards it.
 
@@ -84,14 +91,16 @@ def label_links(
         Held-out scores.
     balances : list of ndarrays of shape (c,), optional
         Factors of the classes of each label in the fit: each label's link then has a shift.
+    start : float, optional
+        A common beta near the one sought.
     """
     blocks, n_smooth, many = rows.blocks(scores), rows.n_smooth, rows.many_copies
     if len(blocks) == 1:
         own = None if balances is None else balances[0]
-        link = calibrating_link(*blocks[0], n_smooth, rows.repeated, own)
+        link = calibrating_link(*blocks[0], n_smooth, rows.repeated, own, start)
         return link, (link,)
     if not many and balances is None:
-        beta = fit_common_beta(joined(blocks), n_smooth)
+        beta = fit_common_beta(joined(blocks), n_smooth, start=start)
         own_betas = [shrunk_beta(*block, beta, n_smooth) for block in blocks]
         return Link(beta), tuple(map(Link, own_betas))
     found = _common_links(blocks, n_smooth, many, balances)

@@ -74,15 +74,16 @@ def fit_point(
         return PointFit(solution, uncalibrated(layout, n_columns))
     rows = HeldOut.of(data, validation, columns)
 
-    def learn(some: HeldOut) -> Calibration:
+    def learn(some: HeldOut, near: Calibration | None = None) -> Calibration:
         if not calibrated:
             return uncalibrated(rows.layout, n_columns)
-        return calibrate(scores, some)
+        return calibrate(scores, some, near=near)
 
-    parts = [(own, scores, learn(others)) for own, others in rows_of_others(rows)]
+    found = learn(rows)
+    parts = [(own, scores, learn(others, found)) for own, others in rows_of_others(rows)]
     held_out = gathered(rows, parts, n_columns)
     facts = dict(zip(("held_out_scores_", "held_out_links_"), held_out, strict=True))
-    return PointFit(solution, learn(rows), rows, scores, facts)
+    return PointFit(solution, found, rows, scores, facts)
 
 
 def warn_single_row() -> None:

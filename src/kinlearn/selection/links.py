@@ -33,6 +33,7 @@ def calibrating_link(
     n_smooth: float,
     repeated: float,
     balance: Array | None = None,
+    start: float | None = None,
 ) -> Link:
     """Return the link that calibrates held-out scores: one beta, unless more is called for.
 
@@ -42,10 +43,12 @@ def calibrating_link(
         As in :func:`fit_link`.
     repeated : float
         Share of the rows that have another copy of their class.
+    start : float, optional
+        A beta near the one sought.
     """
     many = repeated >= MANY_COPIES
     if not many and balance is None:
-        return Link(fit_beta(scores, targets, weights, n_smooth))
+        return Link(fit_beta(scores, targets, weights, n_smooth, start=start))
     return fit_link(scores, targets, weights, n_smooth, repeated=many, balance=balance)
 
 
@@ -131,6 +134,7 @@ def fit_beta(
     weights: Array | None = None,
     n_smooth: float | None = None,
     max_iter: int = 100,
+    start: float | None = None,
 ) -> float:
     """Return the ``beta ≥ 0`` that minimises the log-loss of ``softmax(beta · scores)``.
 
@@ -148,6 +152,10 @@ def fit_beta(
         Weights of the rows.
     n_smooth : float, optional
         The n of the smoothing; the number of rows when left out.
+    max_iter : int
+        Most steps.
+    start : float, optional
+        A beta near the one sought, from which fewer steps lead to it.
 
     Examples
     --------
@@ -157,13 +165,14 @@ def fit_beta(
     True
     """
     rows = np.ones(scores.shape[0]) if weights is None else weights
-    return fit_common_beta([(scores, targets, rows)], n_smooth, max_iter)
+    return fit_common_beta([(scores, targets, rows)], n_smooth, max_iter, start)
 
 
 def fit_common_beta(
     blocks: list[tuple[Array, Array, Array]],
     n_smooth: float | None = None,
     max_iter: int = 100,
+    start: float | None = None,
 ) -> float:
     """Return the one ``beta ≥ 0`` for several blocks of rows, which may differ in their classes.
 
@@ -173,6 +182,8 @@ def fit_common_beta(
         Of shapes (n, c), (n, c) and (n,) each, as in :func:`fit_beta`.
     n_smooth : float, optional
         The n of the smoothing; the number of all rows when left out.
+    max_iter, start
+        As in :func:`fit_beta`.
     """
     n = sum(scores.shape[0] for scores, _, _ in blocks)
     scale = max((_reach(scores) for scores, _, _ in blocks if scores.size), default=0.0)
@@ -201,6 +212,8 @@ def fit_common_beta(
         return slope, curvature
 
     low, high, beta = 0.0, np.inf, 1.0
+    if start is not None and 0.0 < start * scale < np.inf:
+        beta = start * scale
     for _ in range(max_iter):
         slope, curvature = slope_and_curvature(beta)
         if slope > 0:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
 
@@ -157,6 +158,7 @@ def tune(
     *,
     scales: bool,
     repeated: Repeated | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> Tuned:
     """Search a grid, combine its points, calibrate the mix, and report by other folds.
 
@@ -177,16 +179,18 @@ def tune(
         and offsets of their own.
     repeated : Repeated, optional
         Repeats the search without a fold, where that is affordable.
+    say : callable, optional
+        Told of progress.
     """
-    search, learnt = search_grid(problem, grid, rows, scoring, combine, scales=scales)
+    search, learnt = search_grid(problem, grid, rows, scoring, combine, scales=scales, say=say)
     stacked = scales and combine == "stack"
 
     def learn_fold(fold: tuple[Index, HeldOut]) -> tuple[Index, Array, Calibration]:
         own, others = fold
         if repeated is None:
-            found = search.on(others).learn(combine, scales)
+            found = search.on(others).learn(combine, scales, learnt.calibration)
             return own, found.scores, found.calibration
-        found = repeated.search(search, own).learn(combine, scales)
+        found = repeated.search(search, own).learn(combine, scales, learnt.calibration)
         mixed = search.mixed_scores(found.weights)
         if stacked:
             mixed = with_own_share(mixed, rows)
@@ -202,11 +206,18 @@ def tune(
 
 
 def search_grid(
-    problem: Problem, grid: Grid, rows: HeldOut, scoring: Any, combine: str, *, scales: bool
+    problem: Problem,
+    grid: Grid,
+    rows: HeldOut,
+    scoring: Any,
+    combine: str,
+    *,
+    scales: bool,
+    say: Callable[[str], None] | None = None,
 ) -> tuple[GridSearch, Learnt]:
     """Search a grid, and learn from all rows; parameters as in :func:`tune`."""
     search = GridSearch(problem, grid, rows, scoring)
-    search.run()
+    search.run(say)
     return search, search.learn(combine, scales)
 
 
@@ -243,15 +254,21 @@ class GridSearch:
     def shape(self) -> tuple[int, ...]:
         return tuple(values.size for values in self.axes.values())
 
-    def run(self) -> None:
+    def run(self, say: Callable[[str], None] | None = None) -> None:
         """Evaluate, and widen while the optimum sits on an edge that may move."""
         start = time.perf_counter()
+        if say is not None:
+            sizes = " × ".join(f"{values.size} {name}s" for name, values in self.axes.items())
+            say(f"trying {int(np.prod(self.shape))} points ({sizes}).")
         self.scores = self.problem.held_out(self.axes, self.rows.splits)
         self._score()
         for _ in range(WIDEN_ROUNDS):
             grown = [name for name in self.axes if self._grow(name)]
             if not grown:
                 break
+            if say is not None:
+                seconds = time.perf_counter() - start
+                say(f"the best is on an edge: {' and '.join(grown)} widened ({seconds:.1f} s).")
         self.seconds = time.perf_counter() - start
         for name in self.axes:
             if self.grid.growing.get(name) is False and (side := self._edge(name)) != 0:
@@ -335,12 +352,13 @@ class GridSearch:
         self.summed = (weights, *weighted_gram(flat, target, np.sqrt(weights)))
         return self.summed[1:]
 
-    def learn(self, rule: str, scales: bool) -> Learnt:
-        """Weigh the points by a rule and calibrate their mix."""
+    def learn(self, rule: str, scales: bool, near: Calibration | None = None) -> Learnt:
+        """Weigh the points by a rule and calibrate their mix, whose beta may be near another."""
         stacked = scales and rule == "stack"
         weights = self.combined(rule, refine=stacked and not self.rows.many_copies)
         mixed = self.mixed_scores(weights)
-        return Learnt(weights, calibrate(mixed, self.rows, by_class=stacked), mixed)
+        found = calibrate(mixed, self.rows, by_class=stacked, near=near)
+        return Learnt(weights, found, mixed)
 
     def combined(self, rule: str, refine: bool = False) -> Array:
         """Return the weights of the points under a rule.
