@@ -8,7 +8,7 @@ from kinlearn import LSPC
 from naive.kernels import naive_kernel
 from naive.lspc import naive_classwise_scores, naive_coefficients, one_hot
 
-KERNELS = ["rbf", "laplacian", "chi2", "polynomial", "linear", "cosine"]
+KERNELS = ["rbf", "laplacian", "exponential", "matern32", "chi2", "polynomial", "linear", "cosine"]
 REGS = [1e-6, 1e-3, 1.0]
 
 

@@ -153,7 +153,7 @@ def test_folds_of_rare_classes():
 
 # -- familiarity ------------------------------------------------------------------------------
 
-KERNELS = ["rbf", "laplacian", "chi2", "polynomial", "linear", "cosine"]
+KERNELS = ["rbf", "laplacian", "exponential", "matern32", "chi2", "polynomial", "linear", "cosine"]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

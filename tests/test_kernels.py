@@ -56,7 +56,9 @@ def test_scores_in_blocks_equal_the_whole(n_widths, memory_mb, rng):
     np.testing.assert_allclose(scores, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["rbf", "laplacian", "polynomial", "cosine"])
+@pytest.mark.parametrize(
+    "name", ["rbf", "laplacian", "exponential", "matern32", "polynomial", "cosine"]
+)
 def test_features_made_by_threads_are_the_same(name, rng, monkeypatch):
     features = KernelMap(resolve_kernel(name), rng.normal(size=(300, 3)))
     X = rng.normal(size=(2000, 3))  # several blocks that fit the cache
@@ -85,7 +87,12 @@ def test_single_precision_rows_are_computed_in_double(rng):
 
 @pytest.mark.parametrize(
     ("name", "metric"),
-    [("rbf", "euclidean"), ("laplacian", "cityblock"), ("polynomial", "euclidean")],
+    [
+        ("rbf", "euclidean"),
+        ("laplacian", "cityblock"),
+        ("matern32", "euclidean"),
+        ("polynomial", "euclidean"),
+    ],
 )
 def test_median_width_is_the_median_distance(name, metric, rng):
     X = rng.normal(size=(50, 3))

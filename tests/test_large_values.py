@@ -36,6 +36,8 @@ MODELS = [
 LARGEST = {
     "rbf": 1e150,
     "laplacian": 1e150,
+    "exponential": 1e150,
+    "matern32": 1e150,
     "chi2": 1e150,
     "cosine": 1e150,
     "linear": 1e40,
@@ -90,7 +92,7 @@ def test_every_kernel_has_its_largest_value(kernel, sparse, rng):
 
 
 @pytest.mark.filterwarnings("ignore:Columns spread", "ignore:The best")
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "cosine"])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "exponential", "matern32", "cosine"])
 @pytest.mark.parametrize("model", MODELS)
 def test_just_below_nothing_is_nan(model, kernel, rng):
     X, y = data(rng)

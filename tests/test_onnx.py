@@ -66,6 +66,8 @@ SINGLE = {
     "subset": LSPC(n_centers=9, random_state=0),
     "given": LSPC(centers=X[:5]),
     "laplacian": LSPC(kernel="laplacian"),
+    "exponential": LSPC(kernel="exponential"),
+    "matern32": LSPC(kernel="matern32"),
     "chi2": LSPC(kernel="chi2"),
     "polynomial": LSPC(kernel="polynomial", degree=2, coef0=0.5),
     "linear": LSPC(kernel="linear"),
@@ -332,7 +334,9 @@ def test_a_table_with_a_column_of_tasks_and_hand_over(per_task):
     assert not found["answered"][7]
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "chi2", "linear", "polynomial", "cosine"])
+@pytest.mark.parametrize(
+    "kernel", ["rbf", "laplacian", "matern32", "chi2", "linear", "polynomial", "cosine"]
+)
 def test_hand_over(kernel):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 300)

@@ -66,7 +66,9 @@ def test_scores_equal_the_direct_solvers(data, rng, reg, weighted):
     assert 1 <= pcg.n_iter_ < 100
 
 
-@pytest.mark.parametrize("kernel", ["laplacian", "chi2", "polynomial", "linear", "cosine"])
+@pytest.mark.parametrize(
+    "kernel", ["laplacian", "exponential", "matern32", "chi2", "polynomial", "linear", "cosine"]
+)
 def test_every_kernel(data, kernel):
     X, y = data
     X = np.abs(X)

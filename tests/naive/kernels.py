@@ -15,6 +15,11 @@ def naive_kernel(name, X, C, sigma, degree=3, coef0=1.0):
         return np.exp(-(difference**2).sum(-1) / (2 * sigma**2))
     if name == "laplacian":
         return np.exp(-np.abs(difference).sum(-1) / sigma)
+    if name == "exponential":
+        return np.exp(-np.sqrt((difference**2).sum(-1)) / sigma)
+    if name == "matern32":
+        scaled = np.sqrt(3.0) * np.sqrt((difference**2).sum(-1)) / sigma
+        return (1.0 + scaled) * np.exp(-scaled)
     if name == "chi2":
         total = X[:, None, :] + C[None, :, :]
         parts = np.divide(difference**2, total, out=np.zeros_like(total), where=total != 0)

@@ -43,7 +43,9 @@ class LSPC(KernelClassifier):
     Parameters
     ----------
     kernel : str or callable, default="rbf"
-        ``"rbf"`` exp(-||x-x'||²/(2 sigma²)), ``"laplacian"`` exp(-||x-x'||₁/sigma), ``"chi2"``
+        ``"rbf"`` exp(-||x-x'||²/(2 sigma²)), ``"laplacian"`` exp(-||x-x'||₁/sigma),
+        ``"exponential"`` exp(-||x-x'||/sigma), ``"matern32"`` (1 + √3||x-x'||/sigma)
+        exp(-√3||x-x'||/sigma), ``"chi2"``
         exp(-χ²/sigma), ``"polynomial"`` (xᵀx'/sigma² + coef0)^degree, ``"linear"``, ``"cosine"``,
         ``"precomputed"``, or a function of two arrays of rows.
     sigma : float or "median", default="median"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,11 @@ def add_measure(graph: Graph, X: str, model: KernelModel, nearness: bool = False
         )
     C = centers.toarray() if sp.issparse(centers) else np.asarray(centers)
     C = C.astype(np.float64)
-    if kernel == "rbf" or (nearness and kernel in ("linear", "polynomial")):
+    if kernel in ("exponential", "matern32") and not nearness:
+        return graph.add("Sqrt", _add_feature_sum(graph, X, C, "squares"))
+    if kernel in ("rbf", "exponential", "matern32") or (
+        nearness and kernel in ("linear", "polynomial")
+    ):
         return _add_squared_distances(graph, X, C)
     if kernel in ("laplacian", "chi2"):
         return _add_feature_sum(graph, X, C, kernel)
@@ -64,8 +69,12 @@ def add_measure(graph: Graph, X: str, model: KernelModel, nearness: bool = False
 def _add_profile(graph: Graph, measure: str, kernel: Kernel, sigma: float) -> str:
     if kernel.name == "rbf":
         return graph.add("Exp", graph.add("Mul", measure, graph.constant(-0.5 / sigma**2)))
-    if kernel.name in ("laplacian", "chi2"):
+    if kernel.name in ("laplacian", "exponential", "chi2"):
         return graph.add("Exp", graph.add("Mul", measure, graph.constant(-1.0 / sigma)))
+    if kernel.name == "matern32":
+        scaled = graph.add("Mul", measure, graph.constant(math.sqrt(3.0) / sigma))
+        decay = graph.add("Exp", graph.add("Neg", scaled))
+        return graph.add("Mul", graph.add("Add", scaled, graph.constant(1.0)), decay)
     if kernel.name == "polynomial":
         inner = graph.add("Mul", measure, graph.constant(1.0 / sigma**2))
         inner = graph.add("Add", inner, graph.constant(kernel.numbers["coef0"]))

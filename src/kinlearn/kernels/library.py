@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kinlearn.kernels.distances import EuclideanDistances
 from kinlearn.kernels.measures import (
     ChiSquaredDistances,
     Cosines,
@@ -128,9 +129,17 @@ def gaussian_profile(squared: np.ndarray, sigma: float, out: np.ndarray) -> np.n
 
 
 def exponential_profile(distance: np.ndarray, sigma: float, out: np.ndarray) -> np.ndarray:
-    """``exp(-distance / sigma)``: the laplacian and the chi-squared kernel."""
+    """``exp(-distance / sigma)``: the laplacian, the exponential and the chi-squared kernel."""
     np.multiply(distance, -1.0 / sigma, out=out)
     return np.exp(out, out=out)
+
+
+def matern32_profile(distance: np.ndarray, sigma: float, out: np.ndarray) -> np.ndarray:
+    """``(1 + √3 ||x - c|| / sigma) exp(-√3 ||x - c|| / sigma)``."""
+    np.multiply(distance, math.sqrt(3.0) / sigma, out=out)
+    decay = np.exp(-out)
+    out += 1.0
+    return np.multiply(out, decay, out=out)
 
 
 def identity_profile(values: np.ndarray, sigma: float, out: np.ndarray) -> np.ndarray:
@@ -220,6 +229,12 @@ KERNELS: dict[str, Kernel] = {
         isotropic=True,
         width_measure=ManhattanDistances,
         width_power=1.0,
+    ),
+    "exponential": Kernel(
+        "exponential", EuclideanDistances, exponential_profile, unit_diagonal=True, isotropic=True
+    ),
+    "matern32": Kernel(
+        "matern32", EuclideanDistances, matern32_profile, unit_diagonal=True, isotropic=True
     ),
     "chi2": Kernel(
         "chi2",
