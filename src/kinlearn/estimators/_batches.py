@@ -30,7 +30,7 @@ def stream_width(estimator: Any) -> float | str:
         return "median"
     given = np.ravel(np.asarray(estimator.sigmas, dtype=np.float64))
     if given.size != 1:
-        raise AttributeError(
+        raise ValueError(
             f"Sums are over features of one width, but sigmas holds {given.size}: give one value, "
             "or leave sigmas out for the median distance; reg and sharing are tuned."
         )

@@ -35,7 +35,10 @@ def streams(estimator: Any) -> bool:
 
     Sums are over the features of one width: a grid of several cannot be searched in them.
     """
-    stream_width(estimator)
+    try:
+        stream_width(estimator)
+    except ValueError as refused:
+        raise AttributeError("Sums are over features of one width.") from refused
     return estimator.kernel != "precomputed" and estimator.basis == "full"
 
 
@@ -415,6 +418,7 @@ def _calibrate(self: Any, X: Any, y: Any, task: Any, sample_weight: Any) -> Any:
 def _check(self: Any) -> None:
     """What can be said of the parameters before any row is read."""
     check_model_choices(self)
+    stream_width(self)
     self._check_stream_parameters()
     if not streams(self):
         raise ValueError(

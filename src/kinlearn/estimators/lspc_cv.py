@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._checks import check_choice, grid_or
 from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, KernelClassifier, mean_diagonal
@@ -209,6 +210,8 @@ class LSPCCV(KernelClassifier):
         LSPCCV
             The fitted model.
         """
+        if is_dask(X, y, sample_weight, groups):
+            return streaming.fit_collections(self, X, y, sample_weight, groups)
         check_choice("combine", self.combine, combining.RULES)
         check_choice("precision", self.precision, PRECISIONS)
         scoring = resolve_scoring(self.scoring)

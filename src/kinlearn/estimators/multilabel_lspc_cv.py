@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._checks import check_choice, check_positive, grid_or, sharing_grid
 from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, mean_diagonal
@@ -222,6 +223,8 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
         MultiLabelLSPCCV
             The fitted model.
         """
+        if is_dask(X, y, sample_weight, groups):
+            return streaming.fit_collections(self, X, y, sample_weight, groups)
         check_choice("combine", self.combine, combining.RULES)
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter)

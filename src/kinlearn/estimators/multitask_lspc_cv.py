@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._add_task import add_task
 from kinlearn.estimators._checks import check_choice, sharing_grid
@@ -224,6 +225,8 @@ feature_names_in_
         MultiTaskLSPCCV
             The fitted model.
         """
+        if is_dask(X, y, task, sample_weight, groups):
+            return streaming.fit_collections(self, X, y, sample_weight, groups, task=task)
         check_choice("combine", self.combine, combining.RULES)
         check_choice("average", self.average, ("pooled", "tasks"))
         sharings = sharing_grid(self.sharings, SHARINGS)
