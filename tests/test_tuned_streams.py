@@ -165,3 +165,23 @@ def test_a_criterion_of_ones_own_needs_the_rows():
     model = LSPCCV(**settings(kind), scoring=lambda y, scores: 0.0)
     with pytest.raises(ValueError, match="cannot score rows that only sums know"):
         model.partial_fit(**kind.rows)
+
+
+def test_rows_one_at_a_time(kind):
+    given, fitted = kind.rows, kind.Estimator(**settings(kind)).fit(**kind.rows)
+    model = kind.Estimator(**settings(kind))
+    classes = {} if isinstance(kind, Labels) else {"classes": np.unique(given["y"])}
+    first = 0
+    while isinstance(kind, Labels) and np.ptp(given["y"][: first + 1], axis=0).max() == 0:
+        first += 1  # a label must be on in some row and off in another
+    model.partial_fit(**some(given, slice(0, first + 1)), **classes)
+    for i in range(first + 1, N):
+        model.partial_fit(**some(given, slice(i, i + 1)))
+    np.testing.assert_allclose(
+        model.predict_proba(**kind.asked()), fitted.predict_proba(**kind.asked()), atol=1e-5
+    )
+
+
+def test_folds_are_not_held_out_of_sums(kind):
+    with pytest.raises(ValueError, match="cv=5 cannot be held out of sums"):
+        kind.Estimator(**settings(kind, cv=5)).partial_fit(**kind.rows)

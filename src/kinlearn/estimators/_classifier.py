@@ -156,7 +156,13 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         if kernel.name == "precomputed":
             check_precomputed(X, X.shape[0])
         data = make_training_set(
-            X, table, sample_weight, self.class_weight, type(self).__name__, task
+            X,
+            table,
+            sample_weight,
+            self.class_weight,
+            type(self).__name__,
+            task,
+            any_class_weight=self.many_labels,
         )
         warn_if_spread_differs(data.X, kernel, names)
         self._say(f"{data.n_passed} rows, {data.n_rows} of them distinct.")

@@ -15,13 +15,13 @@ from kinlearn.estimators._task_classifier import of_one_task
 from kinlearn.familiarity import sampled_support
 from kinlearn.model import Calibration, KernelModel, ScoreLayout, uncalibrated
 from kinlearn.problems.from_sums import LabelsOfSums, Posed, TasksOfSums
-from kinlearn.problems.problem import Solution
+from kinlearn.problems.problem import Point, Solution
 from kinlearn.problems.sample_rows import SampleRows, kept_rows
 from kinlearn.selection.calibration import label_links
 from kinlearn.selection.held_out import HeldOut
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.sharing_report import sharing_report
-from kinlearn.selection.tune import search_grid
+from kinlearn.selection.tune import Grid, search_grid
 from kinlearn.sums import NormalEquations
 
 Array = NDArray[np.float64]
@@ -64,13 +64,20 @@ def solved(estimator: Any, sums: NormalEquations, rows: SampleRows | None = None
     facts: dict[str, Any] = {"sigma_": sums.sigma, "held_out_log_loss_": float("nan")}
     balance = None if estimator.class_weight is None else [factors]
     held = None if posed.rows is None else sample_rows_held_out(posed, factors, balance)
-    if tuned and held is None:
+    if tuned and held is None and sums.n_held_out == 0:
         raise ValueError(
             f"{type(estimator).__name__} needs rows to tune on, of which these sums keep none: "
             "make them with n_held_out above 0, or add further rows."
         )
     scores: Array | None
-    if tuned:
+    if tuned and held is None:  # a single row so far: nothing can be held out to tune on
+        point = _middle(estimator._stream_grid(posed, sums))
+        solution, scores = posed.problem.mixed([point], np.ones(1)), None
+        if _has_tasks(estimator) and solution.shared is None:
+            solution = of_one_task(solution, 1.0)
+        calibration = uncalibrated(posed.labels.layout, solution.coef.shape[-1])
+        facts |= {f"{name}_": value for name, value in point.items()}
+    elif tuned:
         solution, calibration, scores, more = _tune(estimator, posed, held, sums)
         facts |= more
     else:
@@ -100,6 +107,15 @@ def solved(estimator: Any, sums: NormalEquations, rows: SampleRows | None = None
 
 
 FEATURES = ("feature_names_in_", "n_features_in_")
+
+
+def _has_tasks(estimator: Any) -> bool:
+    return hasattr(estimator, "task_column")
+
+
+def _middle(grid: Grid) -> Point:
+    """The point in the middle of a grid."""
+    return {name: float(values[values.size // 2]) for name, values in grid.axes.items()}
 
 
 def sample_rows_held_out(posed: Posed, factors: Array, balance: list[Array] | None) -> HeldOut:
@@ -172,7 +188,7 @@ def _tune(
     if several:
         names = [] if posed.tasks is None else posed.tasks.tolist()
         facts["sharing_report_"] = sharing_report(search, estimator.combine, learnt.weights, names)
-    elif hasattr(estimator, "similarity") and not hasattr(estimator, "n_similar"):
+    elif _has_tasks(estimator):
         solution = of_one_task(solution, 1.0)
     return solution, learnt.calibration, learnt.scores, facts
 

@@ -80,46 +80,10 @@ def partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: A
     -------
     self
     """
-    return _add(self, X, y, None, classes, sample_weight)
+    return add_rows(self, X, y, None, classes, sample_weight)
 
 
-@available_if(streams)
-@on_own_threads
-def partial_fit_tasks(
-    self: Any,
-    X: Any,
-    y: Any,
-    task: Any = None,
-    classes: Any = None,
-    sample_weight: Any = None,
-) -> Any:
-    """Add rows to the fit, exactly: the result is that of all rows so far at once.
-
-    Solved from each task's sums, in time that does not depend on the rows seen. The first call
-    chooses the width and, unless ``centers`` are given, the centres. Calibration is as in
-    :meth:`LSPC.partial_fit`, on rows of all tasks.
-
-    Parameters
-    ----------
-    X : array-like, DataFrame or CSR matrix of shape (n_samples, n_features)
-        Rows.
-    y : array-like of shape (n_samples,)
-        Class labels. New classes may appear in any call.
-    task : array-like of shape (n_samples,), optional
-        Task ids, always or never. New tasks may appear in any call.
-    classes : array-like, optional
-        Classes to know before a row of them is seen.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights.
-
-    Returns
-    -------
-    self
-    """
-    return _add(self, X, y, task, classes, sample_weight)
-
-
-def _add(self: Any, X: Any, y: Any, task: Any, classes: Any, sample_weight: Any) -> Any:
+def add_rows(self: Any, X: Any, y: Any, task: Any, classes: Any, sample_weight: Any) -> Any:
     """Add rows, the first of which choose the width and the centres, and solve."""
     _check(self)
     if is_dask(X, y, task, sample_weight):
@@ -271,36 +235,10 @@ def forget(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     -------
     self
     """
-    return _remove(self, X, y, None, sample_weight)
+    return remove_rows(self, X, y, None, sample_weight)
 
 
-@available_if(streams)
-def forget_tasks(self: Any, X: Any, y: Any, task: Any = None, sample_weight: Any = None) -> Any:
-    """Take rows out of the fit again: the result is that of the rows that are left.
-
-    A task all of whose rows are forgotten is a task never seen. See :meth:`LSPC.forget`.
-
-    Parameters
-    ----------
-    X : array-like or CSR matrix of shape (n_samples, n_features)
-        Rows that are part of the sums.
-    y : array-like of shape (n_samples,)
-        Their classes.
-    task : array-like of shape (n_samples,), optional
-        Their task ids.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights: how many copies of each row are to go.
-
-    Returns
-    -------
-    self
-        The model.
-    """
-    X, ids = split_tasks(X, task, self.task_column)
-    return _remove(self, X, y, ids, sample_weight)
-
-
-def _remove(self: Any, X: Any, y: Any, task: Any, sample_weight: Any) -> Any:
+def remove_rows(self: Any, X: Any, y: Any, task: Any, sample_weight: Any) -> Any:
     check_is_fitted(self, "statistics_")
     _check(self)
     X, y, weights = BatchReader(self).read(X, y, sample_weight)
@@ -376,34 +314,10 @@ def calibrate(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     self
         The fitted model.
     """
-    return _calibrate(self, X, y, None, sample_weight)
+    return calibrate_on(self, X, y, None, sample_weight)
 
 
-@available_if(streams)
-def calibrate_tasks(self: Any, X: Any, y: Any, task: Any = None, sample_weight: Any = None) -> Any:
-    """Fit beta on leave-one-out scores of these rows, which must be part of the sums.
-
-    Parameters
-    ----------
-    X : array-like or CSR matrix of shape (n_samples, n_features)
-        Rows that are part of the sums.
-    y : array-like of shape (n_samples,)
-        Their classes.
-    task : array-like of shape (n_samples,), optional
-        Their task ids.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights, as they were when the rows were added.
-
-    Returns
-    -------
-    self
-        The fitted model.
-    """
-    X, ids = split_tasks(X, task, self.task_column)
-    return _calibrate(self, X, y, ids, sample_weight)
-
-
-def _calibrate(self: Any, X: Any, y: Any, task: Any, sample_weight: Any) -> Any:
+def calibrate_on(self: Any, X: Any, y: Any, task: Any, sample_weight: Any) -> Any:
     check_is_fitted(self, "statistics_")
     X, y, weights = BatchReader(self).read(X, y, sample_weight)
     sums = self.statistics_
@@ -419,6 +333,11 @@ def _check(self: Any) -> None:
     """What can be said of the parameters before any row is read."""
     check_model_choices(self)
     stream_width(self)
+    if hasattr(self, "cv") and not (isinstance(self.cv, str) and self.cv == "loo"):
+        raise ValueError(
+            f"cv={self.cv!r} cannot be held out of sums, from which one row leaves at a time: use "
+            'cv="loo", or fit on the rows at once.'
+        )
     self._check_stream_parameters()
     if not streams(self):
         raise ValueError(

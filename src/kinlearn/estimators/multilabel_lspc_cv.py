@@ -260,6 +260,7 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
             scoring,
             self.combine,
             scales=self.posterior == "calibrated",
+            calibrated=self.posterior == "calibrated",
             say=self._say,
         )
         calibration = tuned.learnt.calibration

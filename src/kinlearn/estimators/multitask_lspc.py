@@ -8,6 +8,7 @@ import numpy as np
 
 from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
+from kinlearn.estimators import _task_streaming as task_streaming
 from kinlearn.estimators._add_task import add_task
 from kinlearn.estimators._checks import check_positive, check_sharing
 from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS
@@ -117,9 +118,9 @@ held_out_scores_, held_out_links_, n_features_in_, feature_names_in_
 
     limit_at_zero_reg = True
 
-    partial_fit = streaming.partial_fit_tasks
-    forget = streaming.forget_tasks
-    calibrate = streaming.calibrate_tasks
+    partial_fit = task_streaming.partial_fit
+    forget = task_streaming.forget
+    calibrate = task_streaming.calibrate
     fit_stream = streaming.fit_stream
     fit_statistics = streaming.fit_statistics
     refit = streaming.refit

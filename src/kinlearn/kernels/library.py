@@ -60,6 +60,8 @@ class Kernel:
         The largest value of a feature, of either sign, with which nothing overflows.
     numbers : dict
         Degree and constant of the polynomial.
+    function : callable, optional
+        The function that a user gave.
     """
 
     name: str
@@ -73,6 +75,16 @@ class Kernel:
     width_power: float = 0.5
     largest: float = LARGEST_VALUE
     numbers: dict[str, float] = field(default_factory=dict)
+    function: Callable[[Rows, Rows], Any] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # profiles may be closures: a kernel is made again from what a user calls it
+        return resolve_kernel, (self.spec, *self.numbers.values())
+
+    @property
+    def spec(self) -> Any:
+        """What a user gives for it: a name, or the function."""
+        return self.name if self.function is None else self.function
 
     def check(self, X: Rows, names: Any = None) -> None:
         """Raise where X holds a value that the kernel cannot take, and say which.
@@ -280,6 +292,7 @@ def resolve_kernel(kernel: Any, degree: float = 3, coef0: float = 1.0) -> Kernel
             has_width=False,
             has_feature_space=False,
             largest=np.inf,
+            function=kernel,
         )
     if not isinstance(kernel, str) or kernel not in KERNELS:
         raise ValueError(

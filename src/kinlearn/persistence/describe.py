@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.persistence.kernel_models import state_of
+
 MAX_LISTED = 1000  # ids of tasks or classes listed in the manifest; beyond that, their number
 _SETTINGS = ("kernel", "posterior", "basis", "sharing", "reg", "sigma", "combine", "scoring")
 _FOUND = ("sigma_", "reg_", "sharing_", "best_score_", "scoring_", "n_centers_", "beta_")
@@ -43,7 +45,10 @@ def describe(model: Any, objects: list[Any]) -> dict[str, Any]:
             if hasattr(each, name):
                 facts[name.rstrip("_")] = listed(getattr(each, name))
                 break
-    facts["settings"] = {n: v for n in _SETTINGS if _is_plain(v := getattr(last, n, None))}
+    kept = state_of(last)  # parameters as they were when the model was fitted
+    facts["settings"] = {
+        n: v for n in _SETTINGS if _is_plain(v := kept.get(n, getattr(last, n, None)))
+    }
     facts["found"] = {n: v for n in _FOUND if _is_plain(v := _item(getattr(last, n, None)))}
     for each in objects:
         if hasattr(each, "max_error") and hasattr(each, "threshold_"):

@@ -51,6 +51,14 @@ def state_of(value: Any) -> dict[str, Any]:
     model = state.pop("model_", None)
     if model is None or not isinstance(value, KernelClassifier):
         return dict(vars(value))
+    # a file holds the model as it was fitted, whatever became of the parameters since
+    fitted = {
+        "kernel": model.kernel.spec,
+        **model.kernel.numbers,
+        "posterior": model.rule,
+        "fallback": model.fallback,
+    }
+    state.update({name: fitted[name] for name in fitted.keys() & state.keys()})
     return {**state, **_attributes(value, model)}
 
 

@@ -50,7 +50,7 @@ _LABELS = {
     **_KERNEL,
     "coef_": "smk",
     "intercept_": "k",
-    "held_out_scores_": "nk",
+    "held_out_scores_": "nh",  # before parameters are rounded, there may be fewer columns
     "prior_": "p",
     "class_scale_": "q",
     "class_scales_": "q",

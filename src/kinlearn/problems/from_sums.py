@@ -181,8 +181,8 @@ class LabelsOfSums:
         self.learnt = (on > 0) & (on < (1 - 1e-12) * products[0, 0])
         if not self.learnt.any():
             raise ValueError(
-                "MultiLabelLSPC needs a label that is on in some rows and off in others, but each "
-                f"of the {len(names)} columns of Y holds one value only so far."
+                "A label that is on in some rows and off in others is needed, but each of the "
+                f"{len(names)} columns of Y holds one value only so far."
             )
         self.active = np.append(0, 1 + np.flatnonzero(self.learnt))
         chosen = products[np.ix_(self.active, self.active)]

@@ -217,8 +217,8 @@ class HeldOut(LabelTargets):
         data, validation = self.data, self.validation
         if data is None or validation is None:
             raise ValueError(
-                "A function of your own cannot score rows that only sums know: use the name of a "
-                "criterion, or fit on the rows at once."
+                "A function of your own, or a ranking of labels, cannot score rows that only sums "
+                "know: use the name of another criterion, or fit on the rows at once."
             )
         answers = self.layout.difference(scores) if self.layout.indicator else scores
         if data.table.single and self.layout.sizes == (2,):

@@ -64,5 +64,7 @@ def sharing_report(
 
 def _n_rows(search: GridSearch, task: np.ndarray, n_tasks: int) -> np.ndarray:
     """Number of copies of rows in each task."""
-    copies = np.bincount(task, weights=search.rows.weights[:, 0], minlength=n_tasks)
+    validation = search.rows.validation
+    weights = search.rows.weights[:, 0] if validation is None else validation.copies
+    copies = np.bincount(task, weights=weights, minlength=n_tasks)
     return np.round(copies).astype(np.int64)

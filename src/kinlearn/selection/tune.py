@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from kinlearn.model import Calibration
+from kinlearn.model import Calibration, uncalibrated
 from kinlearn.problems.problem import Axes, Point, Problem, Solution, all_points
 from kinlearn.selection.calibration import calibrate
 from kinlearn.selection.combine import (
@@ -158,6 +158,7 @@ def tune(
     *,
     scales: bool,
     repeated: Repeated | None = None,
+    calibrated: bool = True,
     say: Callable[[str], None] | None = None,
 ) -> Tuned:
     """Search a grid, combine its points, calibrate the mix, and report by other folds.
@@ -179,10 +180,14 @@ def tune(
         and offsets of their own.
     repeated : Repeated, optional
         Repeats the search without a fold, where that is affordable.
+    calibrated : bool, default=True
+        Whether the mix is calibrated at all.
     say : callable, optional
         Told of progress.
     """
-    search, learnt = search_grid(problem, grid, rows, scoring, combine, scales=scales, say=say)
+    search = GridSearch(problem, grid, rows, scoring, calibrated)
+    search.run(say)
+    learnt = search.learn(combine, scales)
     stacked = scales and combine == "stack"
 
     def learn_fold(fold: tuple[Index, HeldOut]) -> tuple[Index, Array, Calibration]:
@@ -213,11 +218,10 @@ def search_grid(
     combine: str,
     *,
     scales: bool,
-    say: Callable[[str], None] | None = None,
 ) -> tuple[GridSearch, Learnt]:
     """Search a grid, and learn from all rows; parameters as in :func:`tune`."""
     search = GridSearch(problem, grid, rows, scoring)
-    search.run(say)
+    search.run()
     return search, search.learn(combine, scales)
 
 
@@ -234,10 +238,19 @@ class GridSearch:
         What the scores speak of.
     scoring : str or callable
         The criterion.
+    calibrated : bool, default=True
+        Whether mixes are calibrated.
     """
 
-    def __init__(self, problem: Problem, grid: Grid, rows: HeldOut, scoring: Any) -> None:
-        self.problem, self.grid = problem, grid
+    def __init__(
+        self,
+        problem: Problem,
+        grid: Grid,
+        rows: HeldOut,
+        scoring: Any,
+        calibrated: bool = True,
+    ) -> None:
+        self.problem, self.grid, self.calibrated = problem, grid, calibrated
         self.axes = {name: np.asarray(values, float) for name, values in grid.axes.items()}
         self.rows, self.scoring = rows, scoring
         self.seconds = 0.0
@@ -357,6 +370,9 @@ class GridSearch:
         stacked = scales and rule == "stack"
         weights = self.combined(rule, refine=stacked and not self.rows.many_copies)
         mixed = self.mixed_scores(weights)
+        if not self.calibrated:
+            found = uncalibrated(self.rows.layout, mixed.shape[1])
+            return Learnt(weights, found, mixed)
         found = calibrate(mixed, self.rows, by_class=stacked, near=near)
         return Learnt(weights, found, mixed)
 

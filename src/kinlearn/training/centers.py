@@ -212,7 +212,9 @@ def check_given_centers(given: Any, n_features: int, kernel: Kernel) -> Rows:
             "A precomputed kernel has no rows to use as centers: leave centers out "
             "and set n_centers to have some of the training columns chosen."
         )
-    centers = check_array(given, accept_sparse="csr", dtype=np.float64, input_name="centers")
+    centers = check_array(
+        given, accept_sparse="csr", dtype=np.float64, input_name="centers", copy=True
+    )
     if centers.shape[1] != n_features:
         raise ValueError(f"centers has {centers.shape[1]} features, but X has {n_features}.")
     kernel.check(centers)

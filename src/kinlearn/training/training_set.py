@@ -278,8 +278,12 @@ def make_training_set(
     class_weight: Any,
     estimator_name: str,
     task: Index | None = None,
+    any_class_weight: bool = False,
 ) -> TrainingSet:
-    """Merge identical rows of a task, add up their weights, set constant labels apart."""
+    """Merge identical rows of a task, add up their weights, set constant labels apart.
+
+    With `any_class_weight` a dict of class weights may leave out classes, and name others.
+    """
     n = len(table.codes)
     if n != X.shape[0]:
         raise ValueError(
@@ -306,9 +310,10 @@ def make_training_set(
         _warn_of_constants(table, varies, np.array([own.sum() > 0 for own in sums]))
     active = np.flatnonzero(varies)
     rows = find_distinct_rows(X, weights, task)
-    balance = [_balance(table, int(t), class_weight, plain) for t in active]
+    lenient = any_class_weight or not table.single
+    balance = [_balance(table, int(t), class_weight, plain, lenient) for t in active]
     # kinds tell copies apart by the labels that are learnt; the others have one answer
-    kinds = table.codes[:, 0]
+    kinds = table.codes[:, 0] + 1  # an unobserved label is a kind of its own
     if table.n_labels > 1:
         kinds = np.unique(table.codes[:, active], axis=0, return_inverse=True)[1].ravel()
     distinct = X if rows.n_distinct == n else X[rows.first]
@@ -381,13 +386,13 @@ def class_balance(class_weight: Any, classes: np.ndarray, codes: Index, weights:
     return compute_class_weight(class_weight, classes=classes, y=classes[codes])
 
 
-def _balance(table: LabelTable, t: int, class_weight: Any, weights: Array) -> Array:
+def _balance(table: LabelTable, t: int, class_weight: Any, weights: Array, lenient: bool) -> Array:
     """Factor of each class of label t."""
     codes, classes = table.codes[:, t], table.classes[t]
     seen = codes >= 0
     if class_weight is None:
         return np.ones(len(classes))
-    if isinstance(class_weight, dict) and not table.single:
+    if isinstance(class_weight, dict) and lenient:
         factors = np.array([float(class_weight.get(c, 1.0)) for c in classes.tolist()])
     else:
         factors = class_balance(class_weight, classes, codes[seen], weights[seen])
