@@ -111,3 +111,29 @@ def test_fits_side_by_side_leave_blas_as_they_found_it(rng):
     finally:
         for library, number in zip(blas, before, strict=True):
             library.set_num_threads(number)
+
+
+def test_limits_hold_whichever_thread_sets_them():
+    libraries = threads._controller().lib_controllers
+    usual = [library.num_threads for library in libraries]
+    seen = []
+
+    def inside():
+        with threads.own_threads():
+            seen.append([library.num_threads for library in libraries])
+
+    def set_all(numbers):
+        for library, number in zip(libraries, numbers, strict=True):
+            library.set_num_threads(number)
+
+    set_all([2] * len(libraries))  # this thread is the one that threadpoolctl obeys from now on
+    try:
+        for _ in range(2):
+            other = threading.Thread(target=inside)
+            other.start()
+            other.join()
+        after = [library.num_threads for library in libraries]
+    finally:
+        set_all(usual)
+    assert seen == [[1] * len(libraries)] * 2
+    assert after == [2] * len(libraries)

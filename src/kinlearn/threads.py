@@ -124,7 +124,14 @@ class _Limits:
 
     def _apply(self) -> None:
         for library, found in self._found:
+            # of several threads, threadpoolctl obeys the first one alone, and ignores the others in
+            # silence; ours take turns here, whichever thread is the first or the last
+            give_up = getattr(library, "clear_controlling_thread", None)
+            if give_up is not None:
+                give_up(force=True)
             library.set_num_threads(min([found, *self._active]))
+            if give_up is not None:
+                give_up(force=True)
 
 
 class _Busy:
