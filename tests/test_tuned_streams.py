@@ -185,3 +185,14 @@ def test_rows_one_at_a_time(kind):
 def test_folds_are_not_held_out_of_sums(kind):
     with pytest.raises(ValueError, match="cv=5 cannot be held out of sums"):
         kind.Estimator(**settings(kind, cv=5)).partial_fit(**kind.rows)
+
+
+@pytest.mark.parametrize("Estimator", [kinlearn.MultiLabelLSPC, MultiLabelLSPCCV])
+def test_one_column_of_indicators_is_one_label(Estimator):
+    kind = Labels()
+    X, Y = kind.rows["X"], kind.rows["y"][:, :1]
+    sigma = {"sigmas": [1.5]} if Estimator is MultiLabelLSPCCV else {"sigma": 1.5}
+    fitted = Estimator(centers=X[::8], **sigma).fit(X, Y)
+    streamed = Estimator(centers=X[::8], **sigma).partial_fit(X, Y)
+    np.testing.assert_allclose(streamed.predict_proba(X), fitted.predict_proba(X), atol=1e-6)
+    np.testing.assert_array_equal(streamed.predict(X), fitted.predict(X))

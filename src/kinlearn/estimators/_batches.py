@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
@@ -60,6 +61,8 @@ class BatchReader:
         estimator = self.estimator
         if self._is_table(y):
             X = validate_data(estimator, X, reset=reset, **ACCEPTED)
+            if not hasattr(y, "columns") and np.shape(y)[1] == 1:
+                y = sp.csr_matrix(y)  # sums take a plain column for classes
         else:
             refuse_mixed_labels(y)
             X, y = validate_data(estimator, X, y, reset=reset, **ACCEPTED)
