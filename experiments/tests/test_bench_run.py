@@ -120,12 +120,13 @@ def test_a_cell_is_stopped_at_its_limit():
 def test_a_child_that_dies_is_told():
     answers = []
     key = Key("single", "digits", "SVC, calibrated", 0)
-    thread = threading.Thread(target=lambda: answers.append(run_cell(key, 300, 60.0)))
+    # far more work than the moment until it is killed
+    thread = threading.Thread(target=lambda: answers.append(run_cell(key, 1500, 60.0)))
+    before = {child.pid for child in multiprocessing.active_children()}
     thread.start()
-    while not (children := multiprocessing.active_children()):
+    while not (fresh := {c.pid for c in multiprocessing.active_children()} - before):
         time.sleep(0.01)
-    time.sleep(0.2)
-    os.kill(children[0].pid, signal.SIGKILL)
+    os.kill(fresh.pop(), signal.SIGKILL)
     thread.join()
     assert answers == [{"status": "failed", "reason": "its process ended with code -9"}]
 
