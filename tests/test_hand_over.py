@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 import kinlearn
 from kinlearn import LSPC, LSPCCV, HandOver, MultiTaskLSPC, MultiTaskLSPCCV
 from kinlearn.estimators._cross_fitting import own_held_out
-from kinlearn.model import Link
+from kinlearn.posterior import Link
 from kinlearn.selection.hand_over import choose_threshold, upper_bound
 
 LEFT = "ignore:No threshold"

@@ -9,7 +9,7 @@ from scipy.special import log_softmax, softmax
 
 from kinlearn import LSPC, LSPCCV
 from kinlearn.datasets import gaussian_mixture_toy_posterior, make_gaussian_mixture_toy
-from kinlearn.model import posterior, rounded
+from kinlearn.posterior import posterior, rounded
 from kinlearn.selection.links import fit_beta, smooth
 from naive.kernels import naive_kernel
 from naive.lspc import naive_coefficients, one_hot

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kinlearn import LSPC, LSPCCV
-from kinlearn.model import Link
+from kinlearn.posterior import Link
 from kinlearn.selection.links import fit_beta
 from naive.lspc import one_hot
 

@@ -6,7 +6,7 @@ from scipy.optimize import nnls
 from sklearn.metrics import accuracy_score, f1_score, log_loss, roc_auc_score
 
 from kinlearn import LSPCCV
-from kinlearn.model import Link
+from kinlearn.posterior import Link
 from kinlearn.selection.class_scales import fit_class_scales
 from kinlearn.selection.combine import refined_weights, stack_weights, within_se_weights
 from kinlearn.selection.links import fit_beta, log_loss_rows, smooth

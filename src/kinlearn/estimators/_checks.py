@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn import model
+from kinlearn import posterior
 from kinlearn.kernels import Kernel
 from kinlearn.training import centers
 
@@ -70,7 +70,7 @@ def check_sharing(sharing: Any, name: str = "sharing") -> float:
 
 def check_model_choices(estimator: Any) -> None:
     """Check the parameters that all LSPC kinds share and that need no data."""
-    check_choice("posterior", estimator.posterior, model.RULES)
+    check_choice("posterior", estimator.posterior, posterior.RULES)
     check_choice("fallback", estimator.fallback, ("uniform", "prior"))
     check_choice("center_selection", estimator.center_selection, centers.METHODS)
     check_choice("basis", estimator.basis, ("full", "classwise"))

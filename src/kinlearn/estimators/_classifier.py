@@ -21,7 +21,8 @@ from kinlearn.estimators._checks import (
 from kinlearn.familiarity import familiarity, reference_support, support
 from kinlearn.kernels import Kernel, KernelMap, resolve_kernel
 from kinlearn.kernels.measures import Rows
-from kinlearn.model import Calibration, KernelModel, Labels, links_of
+from kinlearn.model import KernelModel, Labels
+from kinlearn.posterior import Calibration, links_of
 from kinlearn.problems.problem import Solution
 from kinlearn.threads import on_own_threads
 from kinlearn.training.centers import Centers, place_centers

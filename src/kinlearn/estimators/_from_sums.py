@@ -13,15 +13,17 @@ from kinlearn.estimators._batches import check_fits, class_factors
 from kinlearn.estimators._label_classifier import find_thresholds
 from kinlearn.estimators._task_classifier import of_one_task
 from kinlearn.familiarity import sampled_support
-from kinlearn.model import Calibration, KernelModel, ScoreLayout, uncalibrated
+from kinlearn.model import KernelModel
+from kinlearn.posterior import Calibration, ScoreLayout, uncalibrated
 from kinlearn.problems.from_sums import LabelsOfSums, Posed, TasksOfSums
 from kinlearn.problems.problem import Point, Solution
 from kinlearn.problems.sample_rows import SampleRows, kept_rows
 from kinlearn.selection.calibration import label_links
 from kinlearn.selection.held_out import HeldOut
 from kinlearn.selection.scoring import resolve_scoring
+from kinlearn.selection.search import Grid
 from kinlearn.selection.sharing_report import sharing_report
-from kinlearn.selection.tune import Grid, search_grid
+from kinlearn.selection.tune import search_grid
 from kinlearn.sums import NormalEquations
 
 Array = NDArray[np.float64]

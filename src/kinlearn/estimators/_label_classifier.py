@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from kinlearn.estimators._classifier import ACCEPTED, KernelClassifier, view
 from kinlearn.kernels import Kernel, KernelMap
-from kinlearn.model import Calibration, posterior
+from kinlearn.posterior import Calibration, posterior
 from kinlearn.problems.costs import WARN_FULL_ROWS, warn_if_large
 from kinlearn.problems.from_sums import LabelsOfSums, OneTaskOfSums, Posed, class_labels
 from kinlearn.problems.labels import LabelsProblem

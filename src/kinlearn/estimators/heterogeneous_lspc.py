@@ -17,7 +17,7 @@ from kinlearn.estimators._discriminant_checks import check_choice, check_count
 from kinlearn.estimators._heterogeneous_tasks import PerTask, Task, validate_tasks
 from kinlearn.estimators._separate_reductions import fresh_reducer
 from kinlearn.estimators.lspc_cv import LSPCCV
-from kinlearn.model import Link
+from kinlearn.posterior import Link
 from kinlearn.selection.links import fit_beta
 from kinlearn.threads import on_own_threads
 

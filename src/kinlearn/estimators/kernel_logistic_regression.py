@@ -8,7 +8,7 @@ from kinlearn.estimators._classifier import KernelClassifier
 from kinlearn.estimators._logistic import one_task_logistic, stopping_of, warn_if_stopped
 from kinlearn.kernels import KernelMap, median_width
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
-from kinlearn.model import ScoreLayout, uncalibrated
+from kinlearn.posterior import ScoreLayout, uncalibrated
 from kinlearn.problems.logistic import LogisticProblem
 from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE
 from kinlearn.threads import on_own_threads

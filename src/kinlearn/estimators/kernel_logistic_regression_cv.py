@@ -20,7 +20,8 @@ from kinlearn.kernels import KernelMap, median_width
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.logistic import LogisticProblem
 from kinlearn.selection.held_out import HeldOut
-from kinlearn.selection.tune import Grid, tune
+from kinlearn.selection.search import Grid
+from kinlearn.selection.tune import tune
 from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE
 from kinlearn.threads import on_own_threads
 from kinlearn.training.training_set import check_groups

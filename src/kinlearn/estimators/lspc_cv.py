@@ -18,7 +18,8 @@ from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.selection import combine as combining
 from kinlearn.selection.held_out import HeldOut
 from kinlearn.selection.scoring import resolve_scoring
-from kinlearn.selection.tune import Grid, Repeated, default_regs, default_sigmas, tune
+from kinlearn.selection.search import Grid, default_regs, default_sigmas
+from kinlearn.selection.tune import Repeated, tune
 from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
 from kinlearn.training.training_set import TrainingSet, check_groups

@@ -9,7 +9,7 @@ from kinlearn.estimators._logistic import one_task_logistic, stopping_of, warn_i
 from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
-from kinlearn.model import ScoreLayout, uncalibrated
+from kinlearn.posterior import ScoreLayout, uncalibrated
 from kinlearn.problems.logistic import LogisticProblem, TaskLogistic
 from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE
 from kinlearn.threads import on_own_threads

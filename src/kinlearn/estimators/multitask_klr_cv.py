@@ -22,8 +22,9 @@ from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.logistic import LogisticProblem, TaskLogistic
 from kinlearn.selection.held_out import HeldOut
+from kinlearn.selection.search import SHARINGS, Grid
 from kinlearn.selection.sharing_report import sharing_report
-from kinlearn.selection.tune import SHARINGS, Grid, tune
+from kinlearn.selection.tune import tune
 from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE
 from kinlearn.threads import on_own_threads
 from kinlearn.training.training_set import check_groups

@@ -29,8 +29,9 @@ from kinlearn.problems.tasks_from_sums import find_sums, most_held_out
 from kinlearn.selection import combine as combining
 from kinlearn.selection.held_out import HeldOut
 from kinlearn.selection.scoring import resolve_scoring
+from kinlearn.selection.search import SHARINGS, Grid
 from kinlearn.selection.sharing_report import sharing_report
-from kinlearn.selection.tune import SHARINGS, Grid, Repeated, tune
+from kinlearn.selection.tune import Repeated, tune
 from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
 from kinlearn.training.training_set import check_groups

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.export.graph import DOUBLE, Graph
-from kinlearn.model import Link
+from kinlearn.posterior import Link
 
 
 def add_posterior(
     graph: Graph, scores: str, rule: str, link: Link, fallback: NDArray[np.float64]
 ) -> str:
-    """Append what :func:`kinlearn.model.posterior` computes, and return its name."""
+    """Append what :func:`kinlearn.posterior.posterior` computes, and return its name."""
     if rule == "calibrated" and not np.isnan(link.beta):
         logits = graph.add("Mul", scores, graph.constant(float(link.beta)))
         if link.gamma:

@@ -16,7 +16,8 @@ from kinlearn.estimators._classifier import KernelClassifier
 from kinlearn.estimators._label_classifier import MultiLabelClassifier
 from kinlearn.estimators._task_classifier import TaskClassifier
 from kinlearn.kernels import resolve_kernel
-from kinlearn.model import Calibration, KernelModel, Labels, Link
+from kinlearn.model import KernelModel, Labels
+from kinlearn.posterior import Calibration, Link
 
 NAMES = {
     "centers_",

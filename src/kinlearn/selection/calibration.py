@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
-from kinlearn.model import Calibration, Link, uncalibrated
+from kinlearn.posterior import Calibration, Link, uncalibrated
 from kinlearn.selection.class_scales import class_scales
 from kinlearn.selection.held_out import HeldOut, LabelTargets
 from kinlearn.selection.links import (

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.model import Calibration, ScoreLayout, uncalibrated
+from kinlearn.posterior import Calibration, ScoreLayout, uncalibrated
 from kinlearn.problems.problem import Point, Problem, Solution
 from kinlearn.selection.calibration import calibrate
 from kinlearn.selection.held_out import Columns, HeldOut, gathered, rows_of_others

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.model import Calibration, ScoreLayout
+from kinlearn.posterior import Calibration, ScoreLayout
 from kinlearn.selection.links import MANY_COPIES, Block
 from kinlearn.training.folds import Validation
 from kinlearn.training.training_set import TrainingSet

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, softmax
 
-from kinlearn.model import Link
+from kinlearn.posterior import Link
 
 Array: TypeAlias = NDArray[np.float64]
 Block: TypeAlias = tuple[Array, Array, Array]  # scores, targets and weights of a label's rows

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import label_ranking_average_precision_score
 
-from kinlearn.model import Link
+from kinlearn.posterior import Link
 from kinlearn.selection.held_out import HeldOut
 from kinlearn.selection.links import fit_common_beta, joined, log_loss_rows
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinlearn.selection.scoring import score_grid, task_scores
-from kinlearn.selection.tune import GridSearch
+from kinlearn.selection.search import GridSearch
 
 
 def sharing_report(

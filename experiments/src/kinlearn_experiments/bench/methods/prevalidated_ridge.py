@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from kinlearn.model import Link
+from kinlearn.posterior import Link
 from kinlearn.selection.links import fit_beta, log_loss_rows
 
 Floats = NDArray[np.float64]
