@@ -199,3 +199,18 @@ def test_a_refit_forgets_the_links_of_the_fit_before():
     model.set_params(class_weight=None, posterior="rounded").fit(X, labels[:40])
     left = {"gamma_", "score_floor_", "prior_shift_", "held_out_links_", "held_out_scores_"}
     assert not left & set(vars(model))
+
+
+def test_categories_that_tell_nothing_are_not_reported_as_if_they_did():
+    """Of many copies, one that leaves moves no majority: what is reported must not gain by that."""
+    ahead = []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        level = rng.integers(0, 3, 100)
+        y = (rng.random(100) < np.array([0.05, 0.5, 0.93])[level]).astype(int)
+        model = LSPCCV(regs=np.logspace(-5, 0, 6)).fit(level[:, None].astype(float), y)
+        held_out = np.mean(model.held_out_proba().argmax(axis=1) == y)
+        answers = model.predict(np.arange(3.0)[:, None])
+        truth = np.array([0.05, 0.5, 0.93])
+        ahead.append(held_out - np.mean(np.where(answers == 1, truth, 1.0 - truth)))
+    assert np.mean(ahead) < 0.017

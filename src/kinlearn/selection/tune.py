@@ -141,7 +141,7 @@ def tune(
             return own, found.scores, found.calibration
         found = repeated.search(search, own).learn(combine, scales, learnt.calibration)
         mixed = search.mixed_scores(found.weights)
-        if stacked:
+        if stacked and not rows.many_copies:  # of many copies, one leaves the shares as they are
             mixed = with_own_share(mixed, rows)
         return own, found.calibration.scores(mixed), found.calibration
 
