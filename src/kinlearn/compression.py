@@ -13,10 +13,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from kinlearn.estimators._add_task import mix_blocks
 from kinlearn.estimators._checks import check_choice
 from kinlearn.estimators._classifier import KernelClassifier
 from kinlearn.familiarity import reference_support
 from kinlearn.kernels import KernelMap
+from kinlearn.model import KernelModel
 from kinlearn.pipelines import last_step
 from kinlearn.solvers.fewer_centers import project_coefficients
 from kinlearn.threads import own_threads
@@ -118,28 +120,48 @@ def _fewer_centers(estimator: Any, n_centers: int, selection: str, random_state:
     sigma = float(np.median(model.sigmas))
     rng = check_random_state(random_state)
     positions = choose_centers(rows, n_centers, selection, kernel, sigma, rng)
-    full = KernelMap(kernel, rows, estimator.memory_mb)
-    few = KernelMap(kernel, rows[positions], estimator.memory_mb)
     small = copy.copy(estimator)
     for name in ROW_BY_ROW:
         vars(small).pop(name, None)
     everything = np.arange(rows.shape[0])
-    shared = model.shared
+    shared, memory = model.shared, estimator.memory_mb
+    few = replace(model, centers=rows[positions])
     small.model_ = replace(
-        model,
-        centers=rows[positions],
+        few,
         support=reference_support(kernel, rows, rows[positions], positions, everything),
-        coef=_project(full, few, rows, model.sigmas, model.coef),
-        shared=None if shared is None else _project(full, few, rows, model.sigmas, shared),
+        coef=_projected(model, few, model.coef, memory),
+        shared=None if shared is None else _projected(model, few, shared, memory),
     )
     if hasattr(estimator, "mix_shared_coef_"):
+        blocks = mix_blocks(estimator)
         small.mix_shared_coef_ = np.concatenate(
             [
-                _project(full, few, rows, estimator.mix_sigmas_[[k]], shared_part[None])
-                for k, shared_part in enumerate(estimator.mix_shared_coef_)
+                _project(
+                    KernelMap(model.kernels[at], rows, memory),
+                    KernelMap(model.kernels[at], few.centers, memory),
+                    rows,
+                    model.sigmas[[at]],
+                    shared_part[None],
+                )
+                for at, shared_part in zip(blocks, estimator.mix_shared_coef_, strict=True)
             ]
         )
     return small
+
+
+def _projected(model: KernelModel, few: KernelModel, coef: NDArray, memory_mb: float) -> NDArray:
+    """Coefficients on fewer centres whose scores come closest, kernel by kernel."""
+    found = [
+        _project(
+            KernelMap(kernel, model.centers, memory_mb),
+            KernelMap(kernel, few.centers, memory_mb),
+            model.centers,
+            model.sigmas[own],
+            coef[own],
+        )
+        for kernel, own in model.by_kernel()
+    ]
+    return np.concatenate(found)
 
 
 def _project(full: KernelMap, few: KernelMap, rows: Any, sigmas: NDArray, coef: NDArray) -> NDArray:

@@ -1,8 +1,8 @@
 """A fitted model as a value: features with their coefficients, and the way from scores to answers.
 
-Scores ``q(x) = Σ_s A_sᵀ k_s(x, centres) + b`` and their probabilities are computed here and nowhere
-else. A model is made at the end of a fit, as a whole, and never changed: what alters one makes
-another of it.
+Scores ``q(x) = Σ_s A_sᵀ k_s(x, centres) + b``, with a kernel and a width for every s, and their
+probabilities are computed here and nowhere else. A model is made at the end of a fit, as a whole,
+and never changed: what alters one makes another of it.
 """
 
 from __future__ import annotations
@@ -134,6 +134,7 @@ class KernelModel:
     Attributes
     ----------
     kernel : Kernel
+        By which rows are near each other; of several, the first.
     centers : array or CSR matrix of shape (m, d)
         Centres; for a precomputed kernel, the positions of their columns.
     sigmas : ndarray of shape (S,)
@@ -152,6 +153,8 @@ class KernelModel:
         Task ids.
     support : ndarray, optional
         Support of training rows, which familiarity compares with; where the centres are a subset.
+    several : tuple of S Kernels, optional
+        The kernel of each width, where it is not `kernel` for all.
     """
 
     kernel: Kernel
@@ -165,6 +168,21 @@ class KernelModel:
     shared: Array | None = None
     tasks: NDArray | None = None
     support: Array | None = None
+    several: tuple[Kernel, ...] | None = None
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernel of each width."""
+        return (self.kernel,) * len(self.sigmas) if self.several is None else self.several
+
+    def by_kernel(self) -> list[tuple[Kernel, slice]]:
+        """The kernels in use, each with its widths, which stand beside each other."""
+        kernels, found, start = self.kernels, [], 0
+        for end in range(1, len(kernels) + 1):
+            if end == len(kernels) or kernels[end] is not kernels[start]:
+                found.append((kernels[start], slice(start, end)))
+                start = end
+        return found
 
     @property
     def n_centers(self) -> int:
@@ -172,17 +190,27 @@ class KernelModel:
 
     def scores(self, X: Rows, memory_mb: float, task: NDArray[np.intp] | None = None) -> Array:
         """Return the score columns of rows; `task` are numbers of tasks, -1 for one never seen."""
-        features = KernelMap(self.kernel, self.centers, memory_mb)
+        scores = self.calibration.offset
+        for kernel, own in self.by_kernel():
+            features = KernelMap(kernel, self.centers, memory_mb)
+            scores = scores + self._block_scores(features, own, X, task)
+        return scores
+
+    def _block_scores(
+        self, features: KernelMap, own: slice, X: Rows, task: NDArray[np.intp] | None
+    ) -> Array:
+        """What the widths of one kernel add to the scores."""
+        sigmas = self.sigmas[own]
         if self.shared is None:
-            return features.scores(X, self.sigmas, self.coef) + self.calibration.offset
+            return features.scores(X, sigmas, self.coef[own])
         number = np.zeros(X.shape[0], dtype=np.intp) if task is None else task
         scores = np.empty((X.shape[0], self.coef.shape[-1]))
         order = np.argsort(number, kind="stable")
         present, starts = np.unique(number[order], return_index=True)
         for t, rows in zip(present, np.split(order, starts[1:]), strict=True):
-            coef = self.shared if t < 0 else self.coef[:, t]
-            scores[rows] = features.scores(X if len(present) == 1 else X[rows], self.sigmas, coef)
-        return scores + self.calibration.offset
+            coef = self.shared[own] if t < 0 else self.coef[own, t]
+            scores[rows] = features.scores(X if len(present) == 1 else X[rows], sigmas, coef)
+        return scores
 
     def probabilities(self, scores: Array) -> list[Array]:
         """Return the probabilities of every learnt label's classes."""

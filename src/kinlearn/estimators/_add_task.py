@@ -82,11 +82,11 @@ def add_task(self: Any, X: Any, y: Any, task: Any, sample_weight: Any = None) ->
     totals = rows.total(weights)
     targets = rows.total(weights[:, None] * np.eye(len(self.classes_))[labels])
     targets = targets / totals[:, None]
-    features = KernelMap(model.kernel, model.centers, self.memory_mb)
     distinct = X[rows.first]
     tie = mean_similarity(self.similarity_)
     new = np.zeros_like(model.shared)
-    for k, sigma in enumerate(self.mix_sigmas_):
+    for k, (sigma, at) in enumerate(zip(self.mix_sigmas_, mix_blocks(self), strict=True)):
+        features = KernelMap(model.kernels[at], model.centers, self.memory_mb)
         sharing = float(self.mix_sharings_[k])
         pull = 1.0 + sharing / (1.0 - sharing) * tie if sharing < 1.0 else np.inf
         theta = conditional_parameters(
@@ -97,12 +97,19 @@ def add_task(self: Any, X: Any, y: Any, task: Any, sample_weight: Any = None) ->
             float(self.mix_regs_[k]) * self.weight_per_task_,
             pull if tie > 0.0 else 1.0,
         )
-        at = int(np.flatnonzero(model.sigmas == sigma)[0])
         new[at] += self.mix_weights_[k] * theta
     if model.rule == "rounded_parameters":
         new = np.maximum(new, 0.0)
     _append_task(self, tasks, new, labels[weights > 0], tie)
     return self
+
+
+def mix_blocks(estimator: Any) -> NDArray[np.intp]:
+    """Which of the widths in use each point of the mix belongs to."""
+    if hasattr(estimator, "mix_blocks_"):
+        return estimator.mix_blocks_
+    # files of before had one kernel, so that its widths tell
+    return np.searchsorted(estimator.model_.sigmas, estimator.mix_sigmas_)
 
 
 def _with_new_task(self: Any, task: Any) -> NDArray:

@@ -86,6 +86,26 @@ def check_model_choices(estimator: Any) -> None:
         check_positive("reg", estimator.reg)
 
 
+def check_several_kernels(estimator: Any, tuned: bool) -> None:
+    """Refuse a list of kernels that cannot be weighed against each other."""
+    given, name = list(estimator.kernel), type(estimator).__name__
+    if not tuned:
+        raise ValueError(
+            f"{name} takes one kernel, but kernel={given!r} was given: the tuned estimators "
+            "(LSPCCV and the like) weigh several."
+        )
+    if not given:
+        raise ValueError("kernel=[] names no kernel: give at least one, such as ['rbf'].")
+    for each in given:
+        if given.count(each) > 1:
+            raise ValueError(f"kernel={given!r} names {each!r} more than once.")
+    if len(given) > 1 and "precomputed" in given:
+        raise ValueError(
+            f"kernel={given!r}: with 'precomputed' the rows are kernel values and no features, so "
+            "that no other kernel can stand beside it."
+        )
+
+
 def warn_if_spread_differs(X: Any, kernel: Kernel, names: Any) -> None:
     """Warn, naming the columns, when an isotropic kernel would see little but a few of them."""
     if not kernel.isotropic or sp.issparse(X) or X.shape[1] < 2 or X.shape[0] < 2:

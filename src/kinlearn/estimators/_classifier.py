@@ -16,10 +16,11 @@ from kinlearn.distributed.prediction import by_partition
 from kinlearn.estimators._checks import (
     check_model_choices,
     check_precomputed,
+    check_several_kernels,
     warn_if_spread_differs,
 )
 from kinlearn.familiarity import familiarity, reference_support, support
-from kinlearn.kernels import Kernel, KernelMap, resolve_kernel
+from kinlearn.kernels import Kernel, KernelMap, median_width, resolve_kernel
 from kinlearn.kernels.measures import Rows
 from kinlearn.model import KernelModel, Labels
 from kinlearn.posterior import Calibration, links_of
@@ -79,6 +80,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     centers_ = view("Centres; for a precomputed kernel, their columns.", lambda m: m.centers)
     n_centers_ = view("Number of centres.", lambda m: m.n_centers)
     kept_sigmas_ = view("Widths in use.", lambda m: m.sigmas)
+    kept_kernels_ = view(
+        "The kernel of each of these widths.", lambda m: [kernel.name for kernel in m.kernels]
+    )
     coef_ = view("Coefficients of each width.", lambda m: m.coef)
     intercept_ = view("What is added to the scores.", lambda m: m.calibration.offset)
     class_scale_ = view("Scale of each class's scores.", lambda m: m.calibration.class_scale)
@@ -109,8 +113,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.positive_only = self.kernel == "chi2"
+        given = self.kernel if isinstance(self.kernel, (list, tuple)) else [self.kernel]
+        tags.input_tags.pairwise = "precomputed" in given
+        tags.input_tags.positive_only = "chi2" in given
         tags.target_tags.multi_output = self.many_labels
         tags.classifier_tags.multi_label = self.many_labels
         return tags
@@ -128,11 +133,23 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         return self._kernel()
 
     def _kernel(self) -> Kernel:
-        return resolve_kernel(self.kernel, self.degree, self.coef0)
+        """The kernel, of several the first."""
+        return self._kernels()[0]
+
+    def _kernels(self) -> list[Kernel]:
+        if not isinstance(self.kernel, (list, tuple)):
+            return [resolve_kernel(self.kernel, self.degree, self.coef0)]
+        check_several_kernels(self, tuned=hasattr(self, "combine"))
+        return [resolve_kernel(each, self.degree, self.coef0) for each in self.kernel]
+
+    def _begin_several(self) -> list[Kernel]:
+        """As :meth:`_begin`, for estimators that weigh kernels."""
+        self._begin()
+        return self._kernels()
 
     def _read_classes(
         self,
-        kernel: Kernel,
+        kernel: Kernel | list[Kernel],
         X: Any,
         y: Any,
         sample_weight: Any,
@@ -146,15 +163,17 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
 
     def _training_set(
         self,
-        kernel: Kernel,
+        kernel: Kernel | list[Kernel],
         X: Rows,
         table: LabelTable,
         sample_weight: Any,
         task: NDArray[np.intp] | None = None,
     ) -> TrainingSet:
         names = getattr(self, "feature_names_in_", None)
-        kernel.check(X, names)
-        if kernel.name == "precomputed":
+        kernels = kernel if isinstance(kernel, list) else [kernel]
+        for each in kernels:
+            each.check(X, names)
+        if kernels[0].name == "precomputed":
             check_precomputed(X, X.shape[0])
         data = make_training_set(
             X,
@@ -165,7 +184,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             task,
             any_class_weight=self.many_labels,
         )
-        warn_if_spread_differs(data.X, kernel, names)
+        warn_if_spread_differs(data.X, kernels[0], names)
         self._say(f"{data.n_passed} rows, {data.n_rows} of them distinct.")
         return data
 
@@ -234,6 +253,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             shared=solution.shared,
             tasks=tasks,
             support=support,
+            several=solution.kernels,
         ).finished()
 
     def _keep(self, model: KernelModel, **facts: Any) -> None:
@@ -242,7 +262,10 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             setattr(self, name, value)
         self.model_ = model
         if "best_params_" in facts:
-            best = ", ".join(f"{name}={value:.4g}" for name, value in self.best_params_.items())
+            best = ", ".join(
+                f"{name}={value if isinstance(value, str) else format(value, '.4g')}"
+                for name, value in self.best_params_.items()
+            )
             n_points, n_kept = len(self.weights_), np.count_nonzero(self.weights_)
             self._say(f"{n_points} points tried, {n_kept} in the mix; the best alone: {best}.")
         else:
@@ -259,7 +282,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         """Rows to answer for, checked."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **ACCEPTED)
-        self.model_.kernel.check(X, getattr(self, "feature_names_in_", None))
+        for kernel, _ in self.model_.by_kernel():
+            kernel.check(X, getattr(self, "feature_names_in_", None))
         return X
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
@@ -399,6 +423,14 @@ def usual_support(model: KernelModel) -> np.ndarray:
     return reference_support(
         model.kernel, model.centers, model.centers, everything, distinct.canonical
     )
+
+
+def median_of(data: TrainingSet, kernel: Kernel) -> float:
+    """The median over distinct rows: one seen in several tasks counts once."""
+    if data.task is None:
+        return median_width(data.X, kernel, data.rows.canonical)
+    distinct = find_distinct_rows(data.X)
+    return median_width(data.X[distinct.first], kernel, distinct.canonical)
 
 
 def mean_diagonal(data: TrainingSet, kernel: Kernel, sigma: float) -> float:

@@ -19,9 +19,9 @@ from kinlearn.problems.from_sums import LabelsOfSums, Posed, TasksOfSums
 from kinlearn.problems.problem import Point, Solution
 from kinlearn.problems.sample_rows import SampleRows, kept_rows
 from kinlearn.selection.calibration import label_links
+from kinlearn.selection.grid import Grid, PosedGrid
 from kinlearn.selection.held_out import HeldOut
 from kinlearn.selection.scoring import resolve_scoring
-from kinlearn.selection.search import Grid
 from kinlearn.selection.sharing_report import sharing_report
 from kinlearn.selection.tune import search_grid
 from kinlearn.sums import NormalEquations
@@ -178,14 +178,13 @@ def _tune(
         estimator.scoring, labels=hasattr(estimator, "n_similar"), indicator=labels.indicator
     )
     search, learnt = search_grid(
-        posed.problem,
-        estimator._stream_grid(posed, sums),
+        PosedGrid(posed.problem, estimator._stream_grid(posed, sums), sums.features().kernel),
         held.averaged(getattr(estimator, "average", "pooled")),
         scoring,
         estimator.combine,
         scales=not several and estimator.posterior == "calibrated",
     )
-    solution = posed.problem.mixed(search.points, learnt.weights)
+    solution = search.solution(learnt.weights)
     facts = {**search.facts(), "weights_": learnt.weights}
     if several:
         names = [] if posed.tasks is None else posed.tasks.tolist()

@@ -59,7 +59,9 @@ class MultiLabelClassifier(KernelClassifier):
         absent=lambda m: not m.calibration.common.gamma,
     )
 
-    def _read_labels(self, kernel: Kernel, X: Any, Y: Any, sample_weight: Any) -> TrainingSet:
+    def _read_labels(
+        self, kernel: Kernel | list[Kernel], X: Any, Y: Any, sample_weight: Any
+    ) -> TrainingSet:
         """Validate rows, read the labels and merge equal rows."""
         check_threshold(self.threshold)
         if Y is None or is_single_column(Y):

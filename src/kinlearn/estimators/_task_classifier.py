@@ -13,7 +13,7 @@ from kinlearn.distributed.prediction import by_partition
 from kinlearn.estimators._checks import check_choice
 from kinlearn.estimators._classifier import KernelClassifier, view
 from kinlearn.estimators._task_similarity import resolve_similarity
-from kinlearn.kernels import Kernel, KernelMap, median_width
+from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.model import one_column
 from kinlearn.problems.costs import WARN_TASK_ROWS, warn_if_many_task_rows
 from kinlearn.problems.from_sums import OneTaskOfSums, Posed, TasksOfSums, class_labels
@@ -91,13 +91,6 @@ class TaskClassifier(KernelClassifier):
         )
         rows = data.X[distinct.first]
         return self._place_centers(rows, as_passed, kernel, sigma), distinct
-
-    def _median(self, data: TrainingSet, kernel: Kernel) -> float:
-        """The median over distinct rows: one seen in several tasks counts once."""
-        if data.task is None:
-            return median_width(data.X, kernel, data.rows.canonical)
-        distinct = find_distinct_rows(data.X)
-        return median_width(data.X[distinct.first], kernel, distinct.canonical)
 
     def _dual(
         self,

@@ -63,6 +63,8 @@ class KernelLogisticRegression(KernelClassifier):
         As in :class:`LSPC`.
     kept_sigmas_ : ndarray of shape (1,)
         ``sigma_``, as tuned models keep several.
+    kept_kernels_ : list of str
+        The kernel of that width.
     intercept_, class_scale_ : ndarray
         What is added to the scores, and the scale of each class's: zeros and ones here.
     model_ : KernelModel

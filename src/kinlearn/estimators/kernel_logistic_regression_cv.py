@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
 
 from kinlearn.estimators._checks import check_choice
-from kinlearn.estimators._classifier import KernelClassifier
+from kinlearn.estimators._classifier import KernelClassifier, median_of
+from kinlearn.estimators._kernel_grids import posed_grids
 from kinlearn.estimators._logistic import (
     RULES,
     criterion_of,
@@ -15,16 +18,17 @@ from kinlearn.estimators._logistic import (
     warn_if_held_out_stopped,
     warn_if_stopped,
 )
-from kinlearn.estimators.lspc_cv import one_task_axes
-from kinlearn.kernels import KernelMap, median_width
+from kinlearn.estimators.lspc_cv import n_widths, one_task_axes
+from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
+from kinlearn.problems.learnt_metric import InLearntMetric
 from kinlearn.problems.logistic import LogisticProblem
 from kinlearn.selection.held_out import HeldOut
-from kinlearn.selection.search import Grid
+from kinlearn.selection.search import GridSearch
 from kinlearn.selection.tune import tune
 from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE
 from kinlearn.threads import on_own_threads
-from kinlearn.training.training_set import check_groups
+from kinlearn.training.training_set import TrainingSet, check_groups
 
 
 class KernelLogisticRegressionCV(KernelClassifier):
@@ -53,7 +57,9 @@ class KernelLogisticRegressionCV(KernelClassifier):
         As in :class:`KernelLogisticRegression`, for every fit of the search.
     store_cv_scores : bool, default=False
         Whether to keep the held-out scores of every grid point in ``cv_scores_``.
-    kernel, n_centers, centers, center_selection, class_weight, degree, coef0, memory_mb
+    kernel, metric
+        As in :class:`LSPCCV`.
+    n_centers, centers, center_selection, class_weight, degree, coef0, memory_mb
         As in :class:`LSPC`.
     n_jobs : int, optional
         Threads, each with a fold of its own or a block of rows; as many as there are cores when
@@ -75,6 +81,8 @@ class KernelLogisticRegressionCV(KernelClassifier):
         As in :class:`LSPC`; here the same for all rows.
     gradient_norm_, n_iter_, n_factorisations_, beta_
         As in :class:`KernelLogisticRegression`, of the fits to all rows.
+    kept_kernels_, feature_relevance_, kernel_, metric_
+        As in :class:`LSPCCV`.
     classes_, coef_, kept_sigmas_, centers_, n_centers_, prior_, cv_scores_, cv_rows_, \
 n_features_in_, feature_names_in_
         As in :class:`LSPCCV`.
@@ -117,6 +125,7 @@ n_features_in_, feature_names_in_
         max_iter: int | None = None,
         store_cv_scores: bool = False,
         kernel: Any = "rbf",
+        metric: str | None = None,
         n_centers: int | str | None = "auto",
         centers: Any = None,
         center_selection: str = "kmeans++",
@@ -138,6 +147,7 @@ n_features_in_, feature_names_in_
         self.max_iter = max_iter
         self.store_cv_scores = store_cv_scores
         self.kernel = kernel
+        self.metric = metric
         self.n_centers = n_centers
         self.centers = centers
         self.center_selection = center_selection
@@ -172,8 +182,9 @@ n_features_in_, feature_names_in_
             The fitted model.
         """
         check_choice("combine", self.combine, RULES)
-        scoring, stopping, kernel = criterion_of(self.scoring), stopping_of(self), self._begin()
-        data = self._read_classes(kernel, X, y, sample_weight)
+        scoring, stopping = criterion_of(self.scoring), stopping_of(self)
+        kernels = self._begin_several()
+        data = self._read_classes(kernels, X, y, sample_weight)
         if data.n_rows == 1:
             raise ValueError(
                 "All training rows are identical (1 distinct sample), so nothing can be held out "
@@ -181,23 +192,25 @@ n_features_in_, feature_names_in_
             )
         groups = check_groups(groups, data.n_passed)
         data.warn_of_copies(groups)
-        median = median_width(data.X, kernel, data.rows.canonical)
-        axes = one_task_axes(self, data, kernel, median)
         validation = data.validation(folds_of(self.cv, data, groups), groups, seed=self._seed())
-        centers = self._place_centers(data.X, data.rows, kernel, median)
-        features = KernelMap(kernel, centers.rows, self.memory_mb)
-        n_fits = axes["sigma"].size * validation.splits.n_fits
-        problem = LogisticProblem(one_task_logistic(data, features, centers, n_fits), stopping)
+        centers = self._place_centers(data.X, data.rows, kernels[0], median_of(data, kernels[0]))
+
+        def pose(kernel: Kernel, data: TrainingSet) -> LogisticProblem:
+            features = KernelMap(kernel, centers.rows, self.memory_mb)
+            n_fits = n_widths(self) * validation.splits.n_fits
+            return LogisticProblem(one_task_logistic(data, features, centers, n_fits), stopping)
+
+        posed, learnt = posed_grids(
+            self,
+            kernels,
+            data,
+            validation,
+            pose,
+            lambda kernel: one_task_axes(self, data, kernel),
+            vote="sigma",
+        )
         tuned = tune(
-            problem,
-            Grid(
-                axes,
-                growing={
-                    "sigma": self.sigmas is None and kernel.has_width,
-                    "reg": self.regs is None,
-                },
-                vote="sigma",
-            ),
+            posed,
             HeldOut.of(data, validation).as_log_odds(fitted_loss=self.scoring is None),
             scoring,
             self.combine,
@@ -205,10 +218,21 @@ n_features_in_, feature_names_in_
             say=self._say,
         )
         facts = tuned.facts(self.store_cv_scores)
-        norms = problem.norms_of(tuned.search.points)
+        norms = held_out_norms(tuned.search)
         facts["cv_results_"]["max_gradient_norm"] = norms
         warn_if_held_out_stopped(self, float(norms[tuned.search.best]))
         warn_if_stopped(self, facts)
-        model = self._model(kernel, data, centers, tuned.solution, tuned.learnt.calibration)
-        self._keep(model, **facts)
+        model = self._model(kernels[0], data, centers, tuned.solution, tuned.learnt.calibration)
+        self._keep(model, **learnt, **facts)
         return self
+
+
+def held_out_norms(search: GridSearch) -> np.ndarray:
+    """Largest gradient norm among the held-out fits of each point."""
+    return np.array(
+        [
+            cast(LogisticProblem | InLearntMetric, part.problem).norms[tuple(point.values())]
+            for part in search.parts
+            for point in part.points
+        ]
+    )

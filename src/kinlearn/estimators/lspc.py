@@ -140,6 +140,8 @@ class LSPC(KernelClassifier):
         Log-loss of leave-one-out probabilities of the sample of rows that ``statistics_`` carries.
     kept_sigmas_ : ndarray of shape (1,)
         ``sigma_``, as tuned models keep several.
+    kept_kernels_ : list of str
+        The kernel of that width.
     support_ : ndarray
         Support of training rows, which :meth:`familiarity` compares with; kept where the centres
         are a subset.

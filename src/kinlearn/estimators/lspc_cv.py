@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,19 +10,26 @@ import numpy as np
 from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._checks import check_choice, grid_or
-from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, KernelClassifier, mean_diagonal
-from kinlearn.kernels import Kernel, KernelMap, median_width
+from kinlearn.estimators._classifier import (
+    MAX_HELD_OUT_ROWS,
+    KernelClassifier,
+    mean_diagonal,
+    median_of,
+)
+from kinlearn.estimators._kernel_grids import posed_grids
+from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.from_sums import OneTaskOfSums, Posed, class_labels
-from kinlearn.problems.one_task import OneTask, one_task_basis
+from kinlearn.problems.one_task import KEPT_SPECTRA_MB, OneTask, one_task_basis
 from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.selection import combine as combining
+from kinlearn.selection.grid import WIDTH_FACTORS, Grid, default_regs, default_sigmas
 from kinlearn.selection.held_out import HeldOut
 from kinlearn.selection.scoring import resolve_scoring
-from kinlearn.selection.search import Grid, default_regs, default_sigmas
 from kinlearn.selection.tune import Repeated, tune
 from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
+from kinlearn.training.centers import Centers
 from kinlearn.training.training_set import TrainingSet, check_groups
 
 PRECISIONS = ("auto", "double", "single")
@@ -63,7 +71,16 @@ class LSPCCV(KernelClassifier):
         that resolves the smallest reg. The model itself is always solved in double.
     store_cv_scores : bool, default=False
         Whether to keep the held-out scores of every grid point in ``cv_scores_``.
-    kernel, n_centers, centers, center_selection, basis
+    kernel : str, callable or list of these, default="rbf"
+        As in :class:`LSPC`. Grid points of several kernels are scored and combined together, each
+        kernel with widths around its own median distance; given `sigmas` are those of all. Streams
+        (``partial_fit``, ``fit_stream``) take the first.
+    metric : {"diagonal", "full"} or None, default=None
+        Also try the kernels ``"rbf"`` and ``"laplacian"``, where they are among those given, in a
+        metric learnt from the gradient of a fit: columns times the roots of their relevances, or
+        rows times a matrix. It is learnt without each of a few folds of rows, whose held-out scores
+        are those in the metric of the others. From at most 1,500 rows.
+    n_centers, centers, center_selection, basis
         As in :class:`LSPC`.
     posterior, fallback, class_weight
         As in :class:`LSPC`. With ``posterior="rounded_parameters"`` the search goes by the scores
@@ -82,6 +99,8 @@ class LSPCCV(KernelClassifier):
     ----------
     sigma_, reg_ : float
         The best single point.
+    kernel_, metric_ : str
+        Its kernel and metric, where there are several.
     best_score_ : float
         Its score.
     best_index_ : int
@@ -93,6 +112,11 @@ class LSPCCV(KernelClassifier):
         ``rank_test_score``, times, and ``split*_test_score`` for k-fold.
     kept_sigmas_ : ndarray
         Widths with weight in the mix.
+    kept_kernels_ : list of str
+        The kernel of each of these.
+    feature_relevance_ : ndarray of shape (n_features_in_,)
+        With a `metric`: how much the scores change along each column, of mean one; near zero for
+        what does not matter.
     coef_ : ndarray of shape (len(kept_sigmas_), n_centers_, n_classes)
         Coefficients for each of these, ``class_scale_`` included.
     class_scale_, intercept_ : ndarray of shape (n_classes,)
@@ -155,6 +179,7 @@ class LSPCCV(KernelClassifier):
         precision: str = "auto",
         store_cv_scores: bool = False,
         kernel: Any = "rbf",
+        metric: str | None = None,
         n_centers: int | str | None = "auto",
         centers: Any = None,
         center_selection: str = "kmeans++",
@@ -177,6 +202,7 @@ class LSPCCV(KernelClassifier):
         self.precision = precision
         self.store_cv_scores = store_cv_scores
         self.kernel = kernel
+        self.metric = metric
         self.n_centers = n_centers
         self.centers = centers
         self.center_selection = center_selection
@@ -216,47 +242,34 @@ class LSPCCV(KernelClassifier):
         check_choice("combine", self.combine, combining.RULES)
         check_choice("precision", self.precision, PRECISIONS)
         scoring = resolve_scoring(self.scoring)
-        kernel = self._begin()
-        data = self._read_classes(kernel, X, y, sample_weight)
+        kernels = self._begin_several()
+        data = self._read_classes(kernels, X, y, sample_weight)
         refuse_single_row(data, "LSPC")
         groups = check_groups(groups, data.n_passed)
         data.warn_of_copies(groups)
-        median = median_width(data.X, kernel, data.rows.canonical)
-        axes = one_task_axes(self, data, kernel, median)
-        centers = self._place_centers(data.X, data.rows, kernel, median)
-        few = data.n_rows <= SEARCHED_AGAIN
-        basis = one_task_basis(
-            data,
-            KernelMap(kernel, centers.rows, self.memory_mb),
-            centers,
-            self.basis,
-            n_decompositions=axes["sigma"].size,
-            keep=few,
-        )
-        problem = OneTask(basis, data, self.precision)
-        limit = MAX_HELD_OUT_ROWS if basis.fixed_centers else None
+        centers = self._place_centers(data.X, data.rows, kernels[0], median_of(data, kernels[0]))
+        limit = None if centers.everything else MAX_HELD_OUT_ROWS
         seed = self._seed()
         validation = data.validation(self.cv, groups, max_rows=limit, seed=seed)
-        repeatable = few and isinstance(self.cv, (str, int, np.integer)) and not basis.fixed_centers
+        posed, learnt = posed_grids(
+            self,
+            kernels,
+            data,
+            validation,
+            one_task_poser(self, centers, len(kernels), self.precision),
+            lambda kernel: one_task_axes(self, data, kernel),
+        )
         tuned = tune(
-            problem,
-            Grid(
-                axes,
-                growing={
-                    "sigma": self.sigmas is None and kernel.has_width,
-                    "reg": self.regs is None,
-                },
-                lowest={"reg": problem.least_reg(axes["reg"])},
-            ),
+            posed,
             HeldOut.of(data, validation),
             scoring,
             self.combine,
             scales=self.posterior == "calibrated",
-            repeated=Repeated(problem, self.cv, groups, seed) if repeatable else None,
+            repeated=repeated_search(self.cv, groups, seed, data, centers),
             say=self._say,
         )
-        model = self._model(kernel, data, centers, tuned.solution, tuned.learnt.calibration)
-        self._keep(model, **tuned.facts(self.store_cv_scores))
+        model = self._model(kernels[0], data, centers, tuned.solution, tuned.learnt.calibration)
+        self._keep(model, **learnt, **tuned.facts(self.store_cv_scores))
         return self
 
     def _pose(self, sums: NormalEquations, rows: SampleRows | None, factors: np.ndarray) -> Posed:
@@ -284,10 +297,9 @@ def regs_of_sums(regs: Any, sums: NormalEquations) -> np.ndarray:
     return grid_or("regs", regs, default_regs(scale))
 
 
-def one_task_axes(
-    estimator: Any, data: TrainingSet, kernel: Kernel, median: float
-) -> dict[str, np.ndarray]:
+def one_task_axes(estimator: Any, data: TrainingSet, kernel: Kernel) -> dict[str, np.ndarray]:
     """The widths and regs to try, as given or by default."""
+    median = median_of(data, kernel)
     sigmas = np.ones(1)
     if kernel.has_width:
         sigmas = grid_or("sigmas", estimator.sigmas, default_sigmas(median))
@@ -295,6 +307,41 @@ def one_task_axes(
     if estimator.regs is None:
         regs = default_regs(mean_diagonal(data, kernel, median))
     return {"sigma": sigmas, "reg": grid_or("regs", estimator.regs, regs)}
+
+
+def n_widths(estimator: Any) -> int:
+    """How many widths a kernel is tried with, before any widening."""
+    return len(WIDTH_FACTORS) if estimator.sigmas is None else len(np.ravel(estimator.sigmas))
+
+
+def one_task_poser(
+    estimator: Any, centers: Centers, n_kernels: int, precision: str = "auto"
+) -> Callable[[Kernel, TrainingSet], OneTask]:
+    """What poses the problem of one task in one of `n_kernels` kernels."""
+
+    def pose(kernel: Kernel, data: TrainingSet) -> OneTask:
+        own = centers
+        if centers.everything and data.n_rows < centers.rows.shape[0]:
+            own = Centers(data.X, np.arange(data.n_rows), True)
+        basis = one_task_basis(
+            data,
+            KernelMap(kernel, own.rows, estimator.memory_mb),
+            own,
+            estimator.basis,
+            n_decompositions=n_widths(estimator),
+            keep=data.n_rows <= SEARCHED_AGAIN,
+        )
+        return OneTask(basis, data, precision, KEPT_SPECTRA_MB / n_kernels)
+
+    return pose
+
+
+def repeated_search(
+    cv: Any, groups: Any, seed: int, data: TrainingSet, centers: Centers
+) -> Repeated | None:
+    """How a search of few rows is repeated for what is reported; None where that is costly."""
+    few = data.n_rows <= SEARCHED_AGAIN and centers.everything
+    return Repeated(cv, groups, seed) if few and isinstance(cv, (str, int, np.integer)) else None
 
 
 def refuse_single_row(data: TrainingSet, instead: str) -> None:

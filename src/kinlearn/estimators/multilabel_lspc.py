@@ -133,7 +133,7 @@ class MultiLabelLSPC(MultiLabelClassifier):
         Whether y was one-dimensional.
     indicator_ : bool
         Whether Y held 0/1 indicators.
-    statistics_, held_out_log_loss_, kept_sigmas_, support_
+    statistics_, held_out_log_loss_, kept_sigmas_, kept_kernels_, support_
         As in :class:`LSPC`.
     intercept_, class_scale_ : ndarray
         What is added to the scores, and the scale of each class's: zeros and ones here.

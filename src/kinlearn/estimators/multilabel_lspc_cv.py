@@ -9,7 +9,8 @@ import numpy as np
 from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._checks import check_choice, check_positive, grid_or, sharing_grid
-from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, mean_diagonal
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, mean_diagonal, median_of
+from kinlearn.estimators._kernel_grids import posed_grids
 from kinlearn.estimators._label_classifier import (
     MultiLabelClassifier,
     check_threshold,
@@ -17,15 +18,20 @@ from kinlearn.estimators._label_classifier import (
     pose_labels,
     similarity_of,
 )
-from kinlearn.estimators.lspc_cv import refuse_single_row, regs_of_sums
-from kinlearn.kernels import Kernel, median_width
+from kinlearn.estimators.lspc_cv import (
+    n_widths,
+    refuse_single_row,
+    regs_of_sums,
+)
+from kinlearn.kernels import Kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.from_sums import Posed
+from kinlearn.problems.labels import LabelsProblem
 from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.selection import combine as combining
+from kinlearn.selection.grid import SHARINGS, Grid, default_regs, default_sigmas
 from kinlearn.selection.held_out import Columns, HeldOut
 from kinlearn.selection.scoring import resolve_scoring
-from kinlearn.selection.search import SHARINGS, Grid, default_regs, default_sigmas
 from kinlearn.selection.tune import tune
 from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
@@ -67,7 +73,9 @@ class MultiLabelLSPCCV(MultiLabelClassifier):
         Whether to keep the held-out scores of every grid point in ``cv_scores_``.
     similarity, n_similar, tol, max_iter, threshold
         As in :class:`MultiLabelLSPC`.
-    kernel, n_centers, centers, center_selection, posterior, fallback
+    kernel, metric
+        As in :class:`LSPCCV`.
+    n_centers, centers, center_selection, posterior, fallback
         As in :class:`LSPC`.
     class_weight
         As in :class:`MultiLabelLSPC`.
@@ -93,6 +101,8 @@ class MultiLabelLSPCCV(MultiLabelClassifier):
         GridSearchCV's keys, with ``param_sigma``, ``param_reg`` and ``param_sharing``.
     kept_sigmas_ : ndarray
         Widths with weight in the mix.
+    kept_kernels_, feature_relevance_, kernel_, metric_
+        As in :class:`LSPCCV`.
     coef_ : ndarray of shape (len(kept_sigmas_), n_centers_, columns)
         Coefficients for each of these, scales of classes included.
     class_scale_ : list of ndarrays
@@ -163,6 +173,7 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
         max_iter: int = 10_000,
         threshold: float | str = 0.5,
         kernel: Any = "rbf",
+        metric: str | None = None,
         n_centers: int | str | None = "auto",
         centers: Any = None,
         center_selection: str = "kmeans++",
@@ -189,6 +200,7 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
         self.max_iter = max_iter
         self.threshold = threshold
         self.kernel = kernel
+        self.metric = metric
         self.n_centers = n_centers
         self.centers = centers
         self.center_selection = center_selection
@@ -229,18 +241,21 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
         check_choice("combine", self.combine, combining.RULES)
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter)
-        kernel = self._begin()
-        data = self._read_labels(kernel, X, y, sample_weight)
+        kernels = self._begin_several()
+        data = self._read_labels(kernels, X, y, sample_weight)
         scoring = resolve_scoring(self.scoring, labels=True, indicator=data.table.indicator)
         refuse_single_row(data, "MultiLabelLSPC")
         groups = check_groups(groups, data.n_passed)
-        median = median_width(data.X, kernel, data.rows.canonical)
-        axes = self._axes(data, kernel, median)
-        centers = self._place_centers(data.X, data.rows, kernel, median)
-        n_widths, n_points = axes["sigma"].size, int(np.prod([v.size for v in axes.values()]))
-        problem = self._labels_problem(
-            kernel, data, centers, n_widths, self.tol, int(self.max_iter)
-        )
+        centers = self._place_centers(data.X, data.rows, kernels[0], median_of(data, kernels[0]))
+
+        def pose(kernel: Kernel, data: TrainingSet) -> LabelsProblem:
+            return self._labels_problem(
+                kernel, data, centers, n_widths(self), self.tol, int(self.max_iter)
+            )
+
+        problem = pose(kernels[0], data)
+        sizes = [values.size for values in self._axes(data, kernels[0]).values()]
+        n_points = int(np.prod(sizes)) * len(kernels)
         validation = data.validation(
             self.cv,
             groups,
@@ -248,15 +263,11 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
             max_rows=min(problem.most_rows(n_points), MAX_HELD_OUT_ROWS),
             seed=self._seed(),
         )
+        posed, learnt = posed_grids(
+            self, kernels, data, validation, pose, lambda kernel: self._axes(data, kernel)
+        )
         tuned = tune(
-            problem,
-            Grid(
-                axes,
-                growing={
-                    "sigma": self.sigmas is None and kernel.has_width,
-                    "reg": self.regs is None,
-                },
-            ),
+            posed,
             HeldOut.of(data, validation, Columns(*problem.columns())),
             scoring,
             self.combine,
@@ -265,7 +276,7 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
             say=self._say,
         )
         calibration = tuned.learnt.calibration
-        model = self._model(kernel, data, centers, tuned.solution, calibration)
+        model = self._model(kernels[0], data, centers, tuned.solution, calibration)
         labels = model.labels
         thresholds = find_thresholds(
             self,
@@ -279,12 +290,13 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
         self._keep(
             model.with_thresholds(thresholds),
             similarity_=similarity_of(data, problem.similarities),
+            **learnt,
             **tuned.facts(self.store_cv_scores),
         )
         return self
 
-    def _axes(self, data: TrainingSet, kernel: Kernel, median: float) -> dict[str, np.ndarray]:
-        thin, sigmas = not data.complete, np.ones(1)
+    def _axes(self, data: TrainingSet, kernel: Kernel) -> dict[str, np.ndarray]:
+        thin, sigmas, median = not data.complete, np.ones(1), median_of(data, kernel)
         if kernel.has_width:
             sigmas = grid_or("sigmas", self.sigmas, default_sigmas(median))
         regs = np.empty(0)

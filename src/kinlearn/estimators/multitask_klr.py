@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kinlearn.estimators._checks import check_sharing
+from kinlearn.estimators._classifier import median_of
 from kinlearn.estimators._logistic import one_task_logistic, stopping_of, warn_if_stopped
 from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task
 from kinlearn.kernels import KernelMap
@@ -61,6 +62,8 @@ n_features_in_, feature_names_in_
         Which classes each task has seen.
     kept_sigmas_ : ndarray of shape (1,)
         ``sigma_``, as tuned models keep several.
+    kept_kernels_ : list of str
+        The kernel of that width.
     intercept_, class_scale_ : ndarray
         What is added to the scores, and the scale of each class's: zeros and ones here.
     model_ : KernelModel
@@ -154,7 +157,7 @@ n_features_in_, feature_names_in_
         X, tasks, index = self._read_tasks(X, task, sample_weight)
         data = self._read_classes(kernel, X, y, sample_weight, index)
         median = isinstance(self.sigma, str)
-        sigma = self._median(data, kernel) if median else float(self.sigma)
+        sigma = median_of(data, kernel) if median else float(self.sigma)
         if data.task is None:
             centers = self._place_centers(data.X, data.rows, kernel, sigma)
             features = KernelMap(kernel, centers.rows, self.memory_mb)

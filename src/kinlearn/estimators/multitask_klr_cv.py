@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from kinlearn.estimators._checks import check_choice, sharing_grid
+from kinlearn.estimators._classifier import median_of
+from kinlearn.estimators._kernel_grids import posed_grids
 from kinlearn.estimators._logistic import (
     RULES,
     criterion_of,
@@ -17,17 +19,18 @@ from kinlearn.estimators._logistic import (
     warn_if_stopped,
 )
 from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task
-from kinlearn.estimators.lspc_cv import one_task_axes
-from kinlearn.kernels import KernelMap
+from kinlearn.estimators.kernel_logistic_regression_cv import held_out_norms
+from kinlearn.estimators.lspc_cv import n_widths, one_task_axes
+from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.logistic import LogisticProblem, TaskLogistic
+from kinlearn.selection.grid import SHARINGS
 from kinlearn.selection.held_out import HeldOut
-from kinlearn.selection.search import SHARINGS, Grid
 from kinlearn.selection.sharing_report import sharing_report
 from kinlearn.selection.tune import tune
 from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE
 from kinlearn.threads import on_own_threads
-from kinlearn.training.training_set import check_groups
+from kinlearn.training.training_set import TrainingSet, check_groups
 
 
 class MultiTaskKernelLogisticRegressionCV(TaskClassifier):
@@ -53,7 +56,9 @@ class MultiTaskKernelLogisticRegressionCV(TaskClassifier):
         As in :class:`KernelLogisticRegressionCV`.
     similarity, unseen, task_column
         As in :class:`MultiTaskLSPC`.
-    kernel, n_centers, centers, center_selection, class_weight, degree, coef0, memory_mb
+    kernel, metric
+        As in :class:`LSPCCV`.
+    n_centers, centers, center_selection, class_weight, degree, coef0, memory_mb
         As in :class:`LSPC`.
     n_jobs
         As in :class:`KernelLogisticRegressionCV`.
@@ -75,7 +80,7 @@ class MultiTaskKernelLogisticRegressionCV(TaskClassifier):
     shared_coef_ : ndarray of shape (len(kept_sigmas_), n_centers_, n_classes)
         The shared part.
     held_out_scores_, held_out_links_, gradient_norm_, n_iter_, n_factorisations_, beta_, \
-kept_sigmas_
+kept_sigmas_, kept_kernels_, feature_relevance_, kernel_, metric_
         As in :class:`KernelLogisticRegressionCV`.
     tasks_, task_classes_, similarity_, classes_, centers_, n_centers_, prior_, cv_scores_, \
 cv_rows_, n_features_in_, feature_names_in_
@@ -126,6 +131,7 @@ cv_rows_, n_features_in_, feature_names_in_
         unseen: str = "shared",
         task_column: str | int | None = None,
         kernel: Any = "rbf",
+        metric: str | None = None,
         n_centers: int | str | None = "auto",
         centers: Any = None,
         center_selection: str = "kmeans++",
@@ -152,6 +158,7 @@ cv_rows_, n_features_in_, feature_names_in_
         self.unseen = unseen
         self.task_column = task_column
         self.kernel = kernel
+        self.metric = metric
         self.n_centers = n_centers
         self.centers = centers
         self.center_selection = center_selection
@@ -190,9 +197,10 @@ cv_rows_, n_features_in_, feature_names_in_
         check_choice("combine", self.combine, RULES)
         check_choice("average", self.average, ("pooled", "tasks"))
         sharings = sharing_grid(self.sharings, SHARINGS)
-        scoring, stopping, kernel = criterion_of(self.scoring), stopping_of(self), self._begin()
+        scoring, stopping = criterion_of(self.scoring), stopping_of(self)
+        kernels = self._begin_several()
         X, tasks, index = self._read_tasks(X, task, sample_weight)
-        data = self._read_classes(kernel, X, y, sample_weight, index)
+        data = self._read_classes(kernels, X, y, sample_weight, index)
         if data.n_rows == 1:
             raise ValueError(
                 "All training rows are identical (1 distinct sample), so nothing can be held out "
@@ -200,41 +208,40 @@ cv_rows_, n_features_in_, feature_names_in_
             )
         groups = check_groups(groups, data.n_passed)
         data.warn_of_copies(groups)
-        median = self._median(data, kernel)
-        axes = one_task_axes(self, data, kernel, median)
+        median = median_of(data, kernels[0])
         validation = data.validation(folds_of(self.cv, data, groups), groups, seed=self._seed())
-        n_fits = axes["sigma"].size * validation.splits.n_fits
         # with one task every degree of sharing is the same model
         sharings = np.zeros(1) if data.task is None else sharings
-        axes = {"sigma": axes["sigma"], "sharing": sharings, "reg": axes["reg"]}
         if data.task is None:
-            centers = self._place_centers(data.X, data.rows, kernel, median)
-            features = KernelMap(kernel, centers.rows, self.memory_mb)
-            problem = LogisticProblem(one_task_logistic(data, features, centers, n_fits), stopping)
+            centers = self._place_centers(data.X, data.rows, kernels[0], median)
         else:
-            centers, distinct = self._task_centers(data, kernel, median)
+            centers, distinct = self._task_centers(data, kernels[0], median)
+        n_fits = n_widths(self) * validation.splits.n_fits
+
+        def pose(kernel: Kernel, data: TrainingSet) -> LogisticProblem:
             features = KernelMap(kernel, centers.rows, self.memory_mb)
+            if data.task is None:
+                alone = one_task_logistic(data, features, centers, n_fits)
+                return LogisticProblem(alone, stopping)
             dual = self._dual(data, features, centers, distinct, n_fits * sharings.size)
-            problem = LogisticProblem(TaskLogistic(dual), stopping)
-        rows = HeldOut.of(data, validation, average=self.average)
+            return LogisticProblem(TaskLogistic(dual), stopping)
+
+        def axes_of(kernel: Kernel) -> dict[str, np.ndarray]:
+            axes = one_task_axes(self, data, kernel)
+            return {"sigma": axes["sigma"], "sharing": sharings, "reg": axes["reg"]}
+
+        posed, learnt = posed_grids(self, kernels, data, validation, pose, axes_of, vote="sigma")
+        held_out = HeldOut.of(data, validation, average=self.average)
         tuned = tune(
-            problem,
-            Grid(
-                axes,
-                growing={
-                    "sigma": self.sigmas is None and kernel.has_width,
-                    "reg": self.regs is None,
-                },
-                vote="sigma",
-            ),
-            rows.as_log_odds(fitted_loss=self.scoring is None),
+            posed,
+            held_out.as_log_odds(fitted_loss=self.scoring is None),
             scoring,
             self.combine,
             scales=False,
             say=self._say,
         )
         facts, solution = tuned.facts(self.store_cv_scores), tuned.solution
-        norms = problem.norms_of(tuned.search.points)
+        norms = held_out_norms(tuned.search)
         facts["cv_results_"]["max_gradient_norm"] = norms
         warn_if_held_out_stopped(self, float(norms[tuned.search.best]))
         warn_if_stopped(self, facts)
@@ -247,8 +254,9 @@ cv_rows_, n_features_in_, feature_names_in_
                 tuned.search, self.combine, weights, tasks.tolist()
             )
         self._keep(
-            self._model(kernel, data, centers, solution, tuned.learnt.calibration, tasks=tasks),
+            self._model(kernels[0], data, centers, solution, tuned.learnt.calibration, tasks=tasks),
             task_class_seen_=self._classes_of_tasks(data),
+            **learnt,
             **facts,
         )
         return self

@@ -11,7 +11,7 @@ from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators import _task_streaming as task_streaming
 from kinlearn.estimators._add_task import add_task
 from kinlearn.estimators._checks import check_positive, check_sharing
-from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, median_of
 from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task, pose_tasks
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
@@ -90,9 +90,9 @@ held_out_scores_, held_out_links_, n_features_in_, feature_names_in_
         Which classes each task has seen.
     weight_per_task_ : float
         N/T, the weight of all rows over the number of tasks, which :meth:`add_task` holds fixed.
-    mix_sigmas_, mix_sharings_, mix_regs_, mix_weights_, mix_shared_coef_ : ndarray
+    mix_blocks_, mix_sigmas_, mix_sharings_, mix_regs_, mix_weights_, mix_shared_coef_ : ndarray
         The points that make up the model and the shared part of each, for :meth:`add_task`.
-    statistics_, held_out_log_loss_, kept_sigmas_, support_
+    statistics_, held_out_log_loss_, kept_sigmas_, kept_kernels_, support_
         As in :class:`LSPC`.
     intercept_, class_scale_ : ndarray
         What is added to the scores, and the scale of each class's: zeros and ones here.
@@ -249,7 +249,7 @@ held_out_scores_, held_out_links_, n_features_in_, feature_names_in_
         groups = check_groups(groups, data.n_passed)
         data.warn_of_copies(groups)
         median = isinstance(self.sigma, str)
-        sigma = self._median(data, kernel) if median else float(self.sigma)
+        sigma = median_of(data, kernel) if median else float(self.sigma)
         point = {"sigma": sigma, "sharing": sharing, "reg": float(self.reg)}
         limit = None
         if data.task is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,30 +12,32 @@ from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators import _task_streaming as task_streaming
 from kinlearn.estimators._add_task import add_task
 from kinlearn.estimators._checks import check_choice, sharing_grid
-from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, median_of
+from kinlearn.estimators._kernel_grids import posed_grids
 from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task, pose_tasks
 from kinlearn.estimators.lspc_cv import (
-    SEARCHED_AGAIN,
+    n_widths,
     one_task_axes,
+    one_task_poser,
     refuse_single_row,
     regs_of_sums,
+    repeated_search,
 )
-from kinlearn.kernels import KernelMap
+from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.from_sums import Posed
-from kinlearn.problems.one_task import OneTask, one_task_basis
 from kinlearn.problems.problem import Problem
 from kinlearn.problems.sample_rows import SampleRows
-from kinlearn.problems.tasks_from_sums import find_sums, most_held_out
+from kinlearn.problems.tasks_from_sums import TasksFromSums, most_held_out, sums_are_cheaper
 from kinlearn.selection import combine as combining
+from kinlearn.selection.grid import SHARINGS, Grid
 from kinlearn.selection.held_out import HeldOut
 from kinlearn.selection.scoring import resolve_scoring
-from kinlearn.selection.search import SHARINGS, Grid
 from kinlearn.selection.sharing_report import sharing_report
-from kinlearn.selection.tune import Repeated, tune
+from kinlearn.selection.tune import tune
 from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
-from kinlearn.training.training_set import check_groups
+from kinlearn.training.training_set import TrainingSet, check_groups
 
 # Leave-one-out scores of this many rows settle a grid, where each point is solved from sums.
 GRID_ROWS = 5000
@@ -76,7 +79,9 @@ class MultiTaskLSPCCV(TaskClassifier):
         Whether to keep the held-out scores of every grid point in ``cv_scores_``.
     similarity, unseen, task_column
         As in :class:`MultiTaskLSPC`.
-    kernel, n_centers, centers, center_selection, posterior, fallback, class_weight, degree, \
+    kernel, metric
+        As in :class:`LSPCCV`.
+    n_centers, centers, center_selection, posterior, fallback, class_weight, degree, \
 coef0, memory_mb
         As in :class:`LSPC`.
     n_jobs : int, optional
@@ -89,7 +94,7 @@ coef0, memory_mb
 
     Attributes
     ----------
-    sigma_, sharing_, reg_, best_score_, best_index_
+    sigma_, sharing_, reg_, kernel_, metric_, best_score_, best_index_
         The best single point.
     weights_ : ndarray of shape (n_points,)
         The mix: weight of each point of ``cv_results_``.
@@ -107,13 +112,15 @@ coef0, memory_mb
         As in :class:`MultiTaskLSPC`.
     gamma_, score_floor_, prior_shift_, held_out_links_
         As in :class:`LSPC`.
-    kept_sigmas_, beta_, held_out_scores_, classes_, centers_, n_centers_, prior_, n_features_in_, \
-feature_names_in_
+    kept_sigmas_, kept_kernels_, feature_relevance_, beta_, held_out_scores_, classes_, \
+centers_, n_centers_, prior_, n_features_in_, feature_names_in_
         As in :class:`LSPCCV`.
     task_class_seen_ : ndarray of bool of shape (T, n_classes)
         Which classes each task has seen.
     weight_per_task_ : float
         N/T, the weight of all rows over the number of tasks, which :meth:`add_task` holds fixed.
+    mix_blocks_ : ndarray
+        Which of ``kept_sigmas_`` each point of the mix belongs to.
     mix_sigmas_, mix_sharings_, mix_regs_, mix_weights_, mix_shared_coef_ : ndarray
         The points that make up the model and the shared part of each, for :meth:`add_task`.
     class_scale_, intercept_, cv_scores_, cv_rows_, scoring_
@@ -165,6 +172,7 @@ feature_names_in_
         unseen: str = "shared",
         task_column: str | int | None = None,
         kernel: Any = "rbf",
+        metric: str | None = None,
         n_centers: int | str | None = "auto",
         centers: Any = None,
         center_selection: str = "kmeans++",
@@ -190,6 +198,7 @@ feature_names_in_
         self.unseen = unseen
         self.task_column = task_column
         self.kernel = kernel
+        self.metric = metric
         self.n_centers = n_centers
         self.centers = centers
         self.center_selection = center_selection
@@ -233,55 +242,50 @@ feature_names_in_
         check_choice("average", self.average, ("pooled", "tasks"))
         sharings = sharing_grid(self.sharings, SHARINGS)
         scoring = resolve_scoring(self.scoring)
-        kernel = self._begin()
+        kernels = self._begin_several()
         X, tasks, index = self._read_tasks(X, task, sample_weight)
-        data = self._read_classes(kernel, X, y, sample_weight, index)
+        data = self._read_classes(kernels, X, y, sample_weight, index)
         groups = check_groups(groups, data.n_passed)
         data.warn_of_copies(groups)
-        median = self._median(data, kernel)
-        axes = one_task_axes(self, data, kernel, median)
-        repeated, lowest, seed = None, {}, self._seed()
-        # with one task every degree of sharing is the same model
-        sharings = np.zeros(1) if data.task is None else sharings
-        axes = {"sigma": axes["sigma"], "sharing": sharings, "reg": axes["reg"]}
+        median, seed = median_of(data, kernels[0]), self._seed()
+        repeated = None
+        pose: Callable[[Kernel, TrainingSet], Problem]
         if data.task is None:
             refuse_single_row(data, "MultiTaskLSPC")
-            centers = self._place_centers(data.X, data.rows, kernel, median)
-            features = KernelMap(kernel, centers.rows, self.memory_mb)
-            few, n_widths = data.n_rows <= SEARCHED_AGAIN, axes["sigma"].size
-            basis = one_task_basis(data, features, centers, self.basis, n_widths, keep=few)
-            alone = OneTask(basis, data)
-            problem: Problem = alone
-            limit = MAX_HELD_OUT_ROWS if basis.fixed_centers else None
+            # with one task every degree of sharing is the same model
+            sharings = np.zeros(1)
+            centers = self._place_centers(data.X, data.rows, kernels[0], median)
+            limit = None if centers.everything else MAX_HELD_OUT_ROWS
             validation = data.validation(self.cv, groups, max_rows=limit, seed=seed)
-            lowest = {"reg": alone.least_reg(axes["reg"])}
-            if few and isinstance(self.cv, (str, int, np.integer)) and not basis.fixed_centers:
-                repeated = Repeated(alone, self.cv, groups, seed)
+            pose = one_task_poser(self, centers, len(kernels))
+            repeated = repeated_search(self.cv, groups, seed, data, centers)
         else:
-            centers, distinct = self._task_centers(data, kernel, median)
-            features = KernelMap(kernel, centers.rows, self.memory_mb)
+            centers, distinct = self._task_centers(data, kernels[0], median)
             validation = data.validation(self.cv, groups, seed=seed)
-            sums = None
-            if validation.splits.leave_one_out:
-                sums = find_sums(features, centers, data, self.similarity_)
-            if sums is not None:
+            from_sums = validation.splits.leave_one_out and sums_are_cheaper(
+                centers, data, self.similarity_
+            )
+            if from_sums:
                 limit = most_held_out(self.similarity_, GRID_ROWS)
                 validation = data.validation(
                     "loo", groups, max_rows=limit, by_task=False, seed=seed
                 )
-            n_decompositions = axes["sigma"].size * sharings.size
-            problem = sums or self._dual(data, features, centers, distinct, n_decompositions)
+
+            def pose(kernel: Kernel, data: TrainingSet) -> Problem:
+                features = KernelMap(kernel, centers.rows, self.memory_mb)
+                if from_sums:
+                    return TasksFromSums.of(features, data, self.similarity_)
+                n_decompositions = n_widths(self) * len(sharings) * len(kernels)
+                return self._dual(data, features, centers, distinct, n_decompositions)
+
+        def axes_of(kernel: Kernel) -> dict[str, np.ndarray]:
+            axes = one_task_axes(self, data, kernel)
+            return {"sigma": axes["sigma"], "sharing": sharings, "reg": axes["reg"]}
+
+        vote = None if data.task is None else "sigma"
+        posed, learnt = posed_grids(self, kernels, data, validation, pose, axes_of, vote=vote)
         tuned = tune(
-            problem,
-            Grid(
-                axes,
-                growing={
-                    "sigma": self.sigmas is None and kernel.has_width,
-                    "reg": self.regs is None,
-                },
-                lowest=lowest,
-                vote=None if data.task is None else "sigma",
-            ),
+            posed,
             HeldOut.of(data, validation, average=self.average),
             scoring,
             self.combine,
@@ -299,8 +303,9 @@ feature_names_in_
                 tuned.search, self.combine, weights, tasks.tolist()
             )
         self._keep(
-            self._model(kernel, data, centers, solution, tuned.learnt.calibration, tasks=tasks),
+            self._model(kernels[0], data, centers, solution, tuned.learnt.calibration, tasks=tasks),
             task_class_seen_=self._classes_of_tasks(data),
+            **learnt,
             **facts,
         )
         return self

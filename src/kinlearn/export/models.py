@@ -211,7 +211,7 @@ def _add_is_familiar(graph: Graph, model: Any, X: str, least: float) -> str:
     """Whether the support of rows reaches that of the given share of training rows."""
     value = model.model_
     similar = value.kernel.name in ("cosine", "precomputed")
-    measure = add_measure(graph, X, value, nearness=True)
+    measure = add_measure(graph, X, value.kernel, value.centers, nearness=True)
     kth = min(NEIGHBOURS, value.n_centers)
     nearest = graph.add(
         "TopK", measure, graph.constant([kth]), axis=1, largest=int(similar), n_results=2

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kinlearn.export.graph import Graph
 from kinlearn.kernels.library import Kernel
+from kinlearn.kernels.metric import in_metric
 from kinlearn.kernels.squared_distances import SquaredDistances
 from kinlearn.model import KernelModel
 
@@ -27,30 +28,34 @@ def add_scores(graph: Graph, X: str, model: KernelModel, coefs: NDArray[np.float
     coefs : ndarray of shape (S, m, c)
         Coefficients.
     """
-    measure = add_measure(graph, X, model)
     total = ""
-    for sigma, coef in zip(model.sigmas, coefs, strict=True):
-        features = _add_profile(graph, measure, model.kernel, float(sigma))
-        part = graph.add("MatMul", features, graph.constant(coef))
-        total = graph.add("Add", total, part) if total else part
+    for kernel, own in model.by_kernel():
+        measure = add_measure(graph, X, kernel, model.centers)
+        for sigma, coef in zip(model.sigmas[own], coefs[own], strict=True):
+            features = _add_profile(graph, measure, kernel, float(sigma))
+            part = graph.add("MatMul", features, graph.constant(coef))
+            total = graph.add("Add", total, part) if total else part
     return total
 
 
-def add_measure(graph: Graph, X: str, model: KernelModel, nearness: bool = False) -> str:
-    """Append the kernel's measure between rows and centres, shape (n, m).
+def add_measure(graph: Graph, X: str, of: Kernel, centers: Any, nearness: bool = False) -> str:
+    """Append a kernel's measure between rows and centres, shape (n, m).
 
     With `nearness` the one by which rows are familiar: distances for inner products, too.
     """
-    kernel, centers = model.kernel.name, model.centers
+    kernel = of.name
     if kernel == "precomputed":
         return graph.add("Gather", X, graph.constant(np.asarray(centers)), axis=1)
-    if not model.kernel.has_feature_space:
+    if not of.has_feature_space:
         raise ValueError(
             f"kernel={kernel!r} is a function, which ONNX cannot express: use a kernel with a name "
             "or kernel='precomputed', whose graph takes the kernel values as its rows."
         )
     C = centers.toarray() if sp.issparse(centers) else np.asarray(centers)
     C = C.astype(np.float64)
+    if of.metric is not None:
+        C = in_metric(C, of.metric)
+        X = graph.add("Mul" if of.metric.ndim == 1 else "MatMul", X, graph.constant(of.metric))
     if kernel in ("exponential", "matern32") and not nearness:
         return graph.add("Sqrt", _add_feature_sum(graph, X, C, "squares"))
     if kernel in ("rbf", "exponential", "matern32") or (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from kinlearn.kernels.measures import (
     Measure,
     Rows,
 )
+from kinlearn.kernels.metric import MeasureInMetric
 from kinlearn.kernels.squared_distances import SquaredDistances
 
 Profile = Callable[[np.ndarray, float, np.ndarray], np.ndarray]
@@ -62,6 +64,8 @@ class Kernel:
         Degree and constant of the polynomial.
     function : callable, optional
         The function that a user gave.
+    metric : ndarray of shape (d,) or (d, k), optional
+        The metric it sees rows in, where that was learnt.
     """
 
     name: str
@@ -76,10 +80,20 @@ class Kernel:
     largest: float = LARGEST_VALUE
     numbers: dict[str, float] = field(default_factory=dict)
     function: Callable[[Rows, Rows], Any] | None = None
+    metric: np.ndarray | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         # profiles may be closures: a kernel is made again from what a user calls it
-        return resolve_kernel, (self.spec, *self.numbers.values())
+        return _made_again, (self.spec, self.numbers, self.metric)
+
+    def in_metric(self, metric: np.ndarray) -> Kernel:
+        """The same kernel between rows seen in a metric: factors of columns, or a matrix."""
+        return replace(
+            self,
+            measure=partial(MeasureInMetric, self.measure, metric),
+            width_measure=partial(MeasureInMetric, self.width_measure, metric),
+            metric=metric,
+        )
 
     @property
     def spec(self) -> Any:
@@ -303,6 +317,11 @@ def resolve_kernel(kernel: Any, degree: float = 3, coef0: float = 1.0) -> Kernel
         numbers = {"degree": float(degree), "coef0": float(coef0)}
         return replace(KERNELS[kernel], profile=polynomial_profile(degree, coef0), numbers=numbers)
     return KERNELS[kernel]
+
+
+def _made_again(spec: Any, numbers: dict[str, float], metric: np.ndarray | None) -> Kernel:
+    kernel = resolve_kernel(spec, **numbers)
+    return kernel if metric is None else kernel.in_metric(metric)
 
 
 def median_width(

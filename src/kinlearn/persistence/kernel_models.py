@@ -15,7 +15,7 @@ from kinlearn.archives.errors import KinFileError
 from kinlearn.estimators._classifier import KernelClassifier
 from kinlearn.estimators._label_classifier import MultiLabelClassifier
 from kinlearn.estimators._task_classifier import TaskClassifier
-from kinlearn.kernels import resolve_kernel
+from kinlearn.kernels import Kernel, resolve_kernel
 from kinlearn.model import KernelModel, Labels
 from kinlearn.posterior import Calibration, Link
 
@@ -23,6 +23,9 @@ NAMES = {
     "centers_",
     "n_centers_",
     "kept_sigmas_",
+    "kept_kernels_",
+    "kept_metrics_",
+    "metrics_",
     "coef_",
     "shared_coef_",
     "intercept_",
@@ -54,13 +57,21 @@ def state_of(value: Any) -> dict[str, Any]:
         return dict(vars(value))
     # a file holds the model as it was fitted, whatever became of the parameters since
     fitted = {
-        "kernel": model.kernel.spec,
+        "kernel": _given(state["kernel"], model),
         **model.kernel.numbers,
         "posterior": model.rule,
         "fallback": model.fallback,
     }
     state.update({name: fitted[name] for name in fitted.keys() & state.keys()})
     return {**state, **_attributes(value, model)}
+
+
+def _given(kernel: Any, model: KernelModel) -> Any:
+    """The parameter `kernel` that a model was fitted with."""
+    used = list(dict.fromkeys([model.kernel.spec, *(each.spec for each in model.kernels)]))
+    if isinstance(kernel, (list, tuple)) and kernel[:1] == used[:1] and set(used) <= set(kernel):
+        return list(kernel)
+    return used if len(used) > 1 else used[0]
 
 
 def is_part(kind: type, name: str) -> bool:
@@ -92,6 +103,7 @@ def _attributes(estimator: Any, model: KernelModel) -> dict[str, Any]:
         "n_centers_": model.n_centers,
         "kept_sigmas_": model.sigmas,
         "coef_": model.coef,
+        **_kernels_kept(model),
         "beta_": float(calibration.common.beta),
         "classes_": labels.class_names,
         "prior_": labels.prior,
@@ -119,6 +131,49 @@ def _attributes(estimator: Any, model: KernelModel) -> dict[str, Any]:
     return found
 
 
+def _kernels_kept(model: KernelModel) -> dict[str, Any]:
+    """The kernel of every width, and its metric, where these are not the same throughout."""
+    if all(each.spec == model.kernel.spec and each.metric is None for each in model.kernels):
+        return {}
+    metrics: list[np.ndarray] = []
+    of_width = np.full(len(model.sigmas), -1)
+    for kernel, own in model.by_kernel():
+        if kernel.metric is not None:
+            known = [k for k, metric in enumerate(metrics) if metric is kernel.metric]
+            of_width[own] = known[0] if known else len(metrics)
+            metrics += [] if known else [kernel.metric]
+    found: dict[str, Any] = {"kept_kernels_": [each.spec for each in model.kernels]}
+    if metrics:
+        found["kept_metrics_"], found["metrics_"] = of_width, metrics
+    return found
+
+
+def _kernels(estimator: Any, state: dict[str, Any]) -> tuple[Kernel, tuple[Kernel, ...] | None]:
+    """The kernel that rows are near by, and the kernel of every width."""
+    given = estimator.kernel
+    first = given[0] if isinstance(given, list) else given
+    known: dict[tuple[Any, int], Kernel] = {}
+
+    def kernel_of(spec: Any, metric: int = -1) -> Kernel:
+        if (spec, metric) not in known:
+            plain = resolve_kernel(spec, estimator.degree, estimator.coef0)
+            known[spec, metric] = plain
+            if metric >= 0:
+                known[spec, metric] = plain.in_metric(state["metrics_"][metric])
+        return known[spec, metric]
+
+    kernel = kernel_of(first)
+    if "kept_kernels_" not in state:
+        return kernel, None
+    specs = list(state["kept_kernels_"])
+    metrics = state.get("kept_metrics_", np.full(len(specs), -1))
+    pairs = zip(specs, metrics, strict=True)
+    several = tuple(kernel_of(spec, int(metric)) for spec, metric in pairs)
+    if len(several) != len(state["kept_sigmas_"]):
+        raise ValueError(f"{len(several)} kernels for {len(state['kept_sigmas_'])} widths")
+    return kernel, several
+
+
 def _model(estimator: Any, state: dict[str, Any]) -> KernelModel:
     labels = _labels(estimator, state)
     coef, layout = state["coef_"], labels.layout
@@ -141,8 +196,9 @@ def _model(estimator: Any, state: dict[str, Any]) -> KernelModel:
         scales = [scales]
     offset = state.get("intercept_")
     offset = np.zeros(coef.shape[-1]) if offset is None else np.asarray(offset)
+    kernel, several = _kernels(estimator, state)
     return KernelModel(
-        kernel=resolve_kernel(estimator.kernel, estimator.degree, estimator.coef0),
+        kernel=kernel,
         centers=state["centers_"],
         sigmas=state["kept_sigmas_"],
         coef=coef,
@@ -153,6 +209,7 @@ def _model(estimator: Any, state: dict[str, Any]) -> KernelModel:
         shared=state.get("shared_coef_"),
         tasks=state.get("tasks_"),
         support=state.get("support_"),
+        several=several,
     )
 
 

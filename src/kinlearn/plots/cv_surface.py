@@ -18,6 +18,7 @@ from kinlearn.plots._style import (
     require_matplotlib,
     show_legend,
 )
+from kinlearn.selection.search import alike_best
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -155,7 +156,8 @@ class CVSurfaceDisplay(AxesDisplay):
         ----------
         cv_results : mapping
             With ``param_sigma``, ``param_reg`` (or ``param_<step>__sigma`` and so on) and
-            ``score``, one entry per grid point.
+            ``score``, one entry per grid point. Of several kernels, or metrics, the points of the
+            best one's are drawn: widths of others mean something else.
         weights : array-like of shape (n_points,), default=None
             Weight of each grid point in the mix.
         best_index : int, default=None
@@ -179,10 +181,14 @@ class CVSurfaceDisplay(AxesDisplay):
         values = np.asarray(cv_results[score], dtype=np.float64)
         if not np.isfinite(values).any():
             raise ValueError(f"cv_results has no finite {score!r}, so there is nothing to draw.")
-        sigmas, column = np.unique(sigma, return_inverse=True)
-        regs, row = np.unique(reg, return_inverse=True)
+        top = int(np.nanargmax(values)) if best_index is None else int(best_index)
+        alike, best = alike_best(cv_results, top), None
+        if best_index is not None:
+            best = (float(sigma[top]), float(reg[top]))
+        sigmas, column = np.unique(sigma[alike], return_inverse=True)
+        regs, row = np.unique(reg[alike], return_inverse=True)
         scores = np.full((len(regs), len(sigmas)), np.nan)
-        np.fmax.at(scores, (row, column), values)
+        np.fmax.at(scores, (row, column), values[alike])
         mix = None
         if weights is not None:
             shares = np.asarray(weights, dtype=np.float64)
@@ -192,13 +198,13 @@ class CVSurfaceDisplay(AxesDisplay):
                     f"its shape is {shares.shape}."
                 )
             mix = np.zeros_like(scores)
-            np.add.at(mix, (row, column), shares)
+            np.add.at(mix, (row, column), shares[alike])
         display = cls(
             sigmas=sigmas,
             regs=regs,
             scores=scores,
             weights=mix,
-            best=None if best_index is None else (float(sigma[best_index]), float(reg[best_index])),
+            best=best,
             score_name=score_name or "Held-out score",
         )
         return display.plot(ax=ax, **kwargs)

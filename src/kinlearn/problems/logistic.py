@@ -81,10 +81,6 @@ class LogisticProblem:
         held, norms = self.design.held_out(phi, fold, sharings, regs, self.stopping)
         return out, held, norms
 
-    def norms_of(self, points: list[dict[str, float]]) -> Array:
-        """Largest gradient norm among the fits of each point."""
-        return np.array([self.norms[tuple(point.values())] for point in points])
-
     def mixed(self, points: list[Point], weights: Array) -> Solution:
         """Fit the points with weight to all rows; per width they merge into one model."""
         return self.design.mixed(points, weights, self.stopping)

@@ -34,6 +34,8 @@ class OneTask:
         The rows.
     precision : {"auto", "double", "single"}
         Arithmetic of the search; coefficients are always solved in double.
+    kept_mb : float
+        Memory for decompositions that are kept for the coefficients.
     """
 
     def __init__(
@@ -41,9 +43,10 @@ class OneTask:
         basis: Basis,
         data: TrainingSet,
         precision: str = "auto",
+        kept_mb: float = KEPT_SPECTRA_MB,
     ) -> None:
         self.basis, self.units, self.n_rows = basis, data.unit_targets, data.n_rows
-        self.precision = precision
+        self.precision, self.kept_mb = precision, kept_mb
         self.kept: dict[float, tuple[Spectrum, bool]] = {}
 
     def part(self, kept: np.ndarray, data: TrainingSet) -> OneTask:
@@ -58,7 +61,7 @@ class OneTask:
         single = self._single(regs)
         # which to keep is settled before threads finish in whatever order they do
         fresh = [float(sigma) for sigma in sigmas if float(sigma) not in self.kept]
-        most = math.ceil(KEPT_SPECTRA_MB * 2**20 / (8 * self.n_rows**2))
+        most = math.ceil(self.kept_mb * 2**20 / (8 * self.n_rows**2))
         keep = set(fresh[: max(0, most - len(self.kept))])
 
         def one_width(sigma: float) -> Array:

@@ -6,12 +6,14 @@ what they decompose, and what of it they keep, is their business alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kinlearn.kernels.library import Kernel
 
 Array: TypeAlias = NDArray[np.float64]
 Axes: TypeAlias = dict[str, Array]  # sorted values of each parameter; the last varies fastest
@@ -32,12 +34,41 @@ class Solution:
         What tasks share.
     facts : dict
         What else there is to tell, by the names of fitted attributes.
+    kernels : tuple of S Kernels, optional
+        The kernel of each width, where there are several.
     """
 
     sigmas: Array
     coef: Array
     shared: Array | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+    kernels: tuple[Kernel, ...] | None = None
+
+
+def joined(parts: list[tuple[Kernel, Solution]]) -> Solution:
+    """One solution out of those of several kernels, whose scores add up."""
+    if len(parts) == 1:
+        kernel, one = parts[0]
+        return replace(one, kernels=(kernel,) * len(one.sigmas))
+    found = [solution for _, solution in parts]
+    facts: dict[str, Any] = {}
+    for name in found[0].facts:
+        values = [solution.facts[name] for solution in found]
+        if name == "mix_blocks_":
+            before = np.cumsum([0, *(len(solution.sigmas) for solution in found)])
+            values = [own + start for own, start in zip(values, before, strict=False)]
+        if isinstance(values[0], np.ndarray):
+            facts[name] = np.concatenate(values)
+        else:
+            facts[name] = sum(values) if name == "n_factorisations_" else max(values)
+    shared = [solution.shared for solution in found if solution.shared is not None]
+    return Solution(
+        np.concatenate([solution.sigmas for solution in found]),
+        np.concatenate([solution.coef for solution in found]),
+        np.concatenate(shared) if shared else None,
+        facts,
+        tuple(kernel for kernel, solution in parts for _ in solution.sigmas),
+    )
 
 
 class Problem(Protocol):

@@ -48,9 +48,11 @@ def task_solution(
     names = ("sigma", "sharing", "reg")
     mix = {f"mix_{name}s_": np.array([point[name] for point, _ in used]) for name in names}
     weights = np.array([weight for _, weight in used])
-    belongs = (mix["mix_sigmas_"] == sigmas[:, None]) * weights
+    own = mix["mix_sigmas_"] == sigmas[:, None]
+    belongs = own * weights
     facts = {
         **mix,
+        "mix_blocks_": own.argmax(axis=0),
         "mix_weights_": weights,
         "mix_shared_coef_": shared,
         "weight_per_task_": weight_per_task,

@@ -202,12 +202,18 @@ def find_sums(
     features: KernelMap, centers: Centers, data: TrainingSet, similarity: Array
 ) -> TasksFromSums | None:
     """The problem from sums, or None where the dual is cheaper or every row is a centre."""
-    if centers.everything:
-        return None  # rows held out would have to take their centres with them
-    alike = effective_sharing(similarity, 0.5) is not None
-    if not primal_is_cheaper(data.n_rows, features.n_centers, len(similarity), alike):
+    if not sums_are_cheaper(centers, data, similarity):
         return None
     return TasksFromSums.of(features, data, similarity)
+
+
+def sums_are_cheaper(centers: Centers, data: TrainingSet, similarity: Array) -> bool:
+    """Whether tasks are better solved from sums than in the dual."""
+    if centers.everything:
+        return False  # rows held out would have to take their centres with them
+    alike = effective_sharing(similarity, 0.5) is not None
+    n_centers = int(centers.rows.shape[0])
+    return primal_is_cheaper(data.n_rows, n_centers, len(similarity), alike)
 
 
 def most_held_out(similarity: Array, at_most: int) -> int:

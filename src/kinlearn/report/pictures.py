@@ -10,6 +10,7 @@ from scipy.stats import beta as beta_law
 from kinlearn.metrics import reliability_curve, risk_coverage_curve
 from kinlearn.report.importance import Importance
 from kinlearn.report.svg import Plot, bars, heat_map
+from kinlearn.selection.search import alike_best
 from kinlearn.tables.evaluation import Evaluation
 
 N_BINS = 10
@@ -91,9 +92,12 @@ def risk_picture(
 
 def surface_picture(results: dict[str, Any], best_index: int) -> str | None:
     """The search: best score over other settings, by width and regularisation."""
-    sigma = np.asarray(results["param_sigma"], dtype=np.float64)
-    reg = np.asarray(results["param_reg"], dtype=np.float64)
-    score = np.asarray(results["mean_test_score"], dtype=np.float64)
+    shown_points = alike_best(results, best_index)
+    best_index = int(np.count_nonzero(shown_points[:best_index]))
+    sigma, reg, score = (
+        np.asarray(results[name], dtype=np.float64)[shown_points]
+        for name in ("param_sigma", "param_reg", "mean_test_score")
+    )
     sigmas, column = np.unique(sigma, return_inverse=True)
     regs, row = np.unique(reg, return_inverse=True)
     if not np.isfinite(score).any():

@@ -1,11 +1,10 @@
-"""A grid of points: evaluated, widened, scored by held-out scores, and weighed into a mix."""
+"""Points of one or more grids: scored by held-out scores, and weighed into a mix."""
 
 from __future__ import annotations
 
 import copy
 import time
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
 
@@ -14,7 +13,8 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from kinlearn.posterior import Calibration, uncalibrated
-from kinlearn.problems.problem import Axes, Point, Problem, all_points
+from kinlearn.problems.problem import Solution
+from kinlearn.problems.problem import joined as joined_solutions
 from kinlearn.selection.calibration import calibrate
 from kinlearn.selection.combine import (
     refined_weights,
@@ -22,43 +22,12 @@ from kinlearn.selection.combine import (
     weighted_gram,
     within_se_weights,
 )
+from kinlearn.selection.grid import GridPart, PosedGrid
 from kinlearn.selection.held_out import HeldOut
 from kinlearn.selection.scoring import row_scores, row_weights, score_grid, why_undefined
 
 Array: TypeAlias = NDArray[np.float64]
 Index: TypeAlias = NDArray[np.intp]
-
-WIDTH_FACTORS = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
-REG_EXPONENTS = np.linspace(-7.0, 0.5, 20)
-SHARINGS = np.array([0.0, 0.2, 0.5, 0.8, 0.95, 0.99, 1.0])
-WIDEN_ROUNDS = 3
-WIDEN_REGS = 5
-# An edge is worth moving while the last step towards it still gained this share of the score.
-MATERIAL_GAIN = 1e-2
-
-
-@dataclass(frozen=True)
-class Grid:
-    """The points to try.
-
-    Attributes
-    ----------
-    axes : dict of str to ndarray
-        Sorted values of each parameter; the last varies fastest.
-    growing : dict of str to bool
-        Which axes are widened when the optimum sits on their edge (True) or warn of it (False); an
-        axis that is not named has natural ends.
-    lowest : dict of str to float
-        Values below which an axis is not widened.
-    vote : str, optional
-        An axis of whose values each has one vote under ``"within_se"``: its best point. Else the
-        many points of a mediocre region outvote the few of a good one.
-    """
-
-    axes: Axes
-    growing: dict[str, bool]
-    lowest: dict[str, float] = field(default_factory=dict)
-    vote: str | None = None
 
 
 @dataclass(frozen=True)
@@ -76,113 +45,80 @@ class Learnt:
 
 
 class GridSearch:
-    """Evaluate a grid, widen it where that is allowed, score it and combine its points.
+    """Evaluate grids, widen them where that is allowed, score and combine their points.
 
     Parameters
     ----------
-    problem : Problem
-        Gives held-out scores.
-    grid : Grid
-        Where to begin.
+    posed : list of PosedGrid
+        Problems with their grids: one for each kernel.
     rows : HeldOut
         What the scores speak of.
     scoring : str or callable
         The criterion.
     calibrated : bool, default=True
         Whether mixes are calibrated.
+
+    Attributes
+    ----------
+    parts : list of GridPart
+        The points of each problem.
+    scores : ndarray of shape (P, R, K)
+        Held-out scores of all points, part after part.
     """
 
     def __init__(
         self,
-        problem: Problem,
-        grid: Grid,
+        posed: list[PosedGrid],
         rows: HeldOut,
         scoring: Any,
         calibrated: bool = True,
     ) -> None:
-        self.problem, self.grid, self.calibrated = problem, grid, calibrated
-        self.axes = {name: np.asarray(values, float) for name, values in grid.axes.items()}
-        self.rows, self.scoring = rows, scoring
+        self.parts = [GridPart(one, rows, scoring) for one in posed]
+        self.rows, self.scoring, self.calibrated = rows, scoring, calibrated
         self.seconds = 0.0
         self.judged = False
         # weights of the columns, and the sums of points' scores that were made by them
         self.summed: tuple[Array, Array, Array] | None = None
 
     @property
-    def points(self) -> list[Point]:
+    def points(self) -> list[dict[str, Any]]:
         """All points, in the order of the scores."""
-        return all_points(self.axes)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(values.size for values in self.axes.values())
+        return [{**part.posed.name, **point} for part in self.parts for point in part.points]
 
     def run(self, say: Callable[[str], None] | None = None) -> None:
-        """Evaluate, and widen while the optimum sits on an edge that may move."""
+        """Evaluate, and widen while the optimum of a problem sits on an edge that may move."""
         start = time.perf_counter()
-        if say is not None:
-            sizes = " × ".join(f"{values.size} {name}s" for name, values in self.axes.items())
-            say(f"trying {int(np.prod(self.shape))} points ({sizes}).")
-        self.scores = self.problem.held_out(self.axes, self.rows.splits)
-        self._score()
-        for _ in range(WIDEN_ROUNDS):
-            grown = [name for name in self.axes if self._grow(name)]
-            if not grown:
-                break
+        for part in self.parts:
+            of = "".join(f" of the {name} {value}" for name, value in part.posed.name.items())
             if say is not None:
+                sizes = " × ".join(f"{values.size} {name}s" for name, values in part.axes.items())
+                say(f"trying {int(np.prod(part.shape))} points{of} ({sizes}).")
+            grown = part.run()
+            if say is not None and grown:
                 seconds = time.perf_counter() - start
-                say(f"the best is on an edge: {' and '.join(grown)} widened ({seconds:.1f} s).")
+                say(
+                    f"the best{of} was on an edge: {' and '.join(grown)} widened ({seconds:.1f} s)."
+                )
+        self._gather()
         self.seconds = time.perf_counter() - start
-        for name in self.axes:
-            if self.grid.growing.get(name) is False and (side := self._edge(name)) != 0:
-                warnings.warn(edge_advice(name, self.axes[name], side), UserWarning, stacklevel=5)
+        ends = np.cumsum([len(part.scores) for part in self.parts])
+        self.parts[int(np.searchsorted(ends, self.best, side="right"))].warn_of_edges()
 
-    def _edge(self, name: str) -> int:
-        """Return -1 or 1 when the optimum sits on the lower or upper edge of an axis, else 0.
-
-        A plateau is no edge: the score must still rise towards it, by `MATERIAL_GAIN` a step.
-        """
-        axis, size = list(self.axes).index(name), self.axes[name].size
-        where = [int(i) for i in np.unravel_index(self.best, self.shape)]
-        position = where[axis]
-        if size < 2 or 0 < position < size - 1:
-            return 0
-        side = -1 if position == 0 else 1
-        where[axis] = position - side
-        inner = self.mean_scores.reshape(self.shape)[tuple(where)]
-        best = self.mean_scores[self.best]
-        return side if best - inner > MATERIAL_GAIN * abs(best) else 0
-
-    def _grow(self, name: str) -> bool:
-        """Add values beyond the edge the optimum sits on, and their scores."""
-        if not self.grid.growing.get(name):
-            return False
-        side = self._edge(name)
-        if side == 0:
-            return False
-        values = self.axes[name]
-        more = widen(values, side, WIDEN_REGS if name == "reg" else 1)
-        more = more[more >= self.grid.lowest.get(name, 0.0)]
-        if more.size == 0:
-            return False
-        axis = list(self.axes).index(name)
-        fresh = self.problem.held_out({**self.axes, name: more}, self.rows.splits)
-        old_shape, rest = self.shape, self.scores.shape[1:]
-        new_shape = (*old_shape[:axis], more.size, *old_shape[axis + 1 :])
-        pieces = [self.scores.reshape(*old_shape, *rest), fresh.reshape(*new_shape, *rest)]
-        grids = [values, more]
-        if side < 0:
-            pieces.reverse()
-            grids.reverse()
-        self.scores = np.concatenate(pieces, axis=axis).reshape(-1, *rest)
-        self.axes[name] = np.concatenate(grids)
-        self._score()
-        return True
+    def _gather(self) -> None:
+        """Take the parts' points for one grid."""
+        parts = self.parts
+        self.scores, self.values, self.mean_scores = (
+            joined([getattr(part, name) for part in parts])
+            for name in ("scores", "values", "mean_scores")
+        )
+        by_row = [part.by_row for part in parts if part.by_row is not None]
+        self.by_row = joined(by_row) if by_row else None
+        self.best = int(np.nanargmax(self.mean_scores))
+        self.judged = True
 
     def _score(self) -> None:
         self.values, self.by_row = score_grid(self.scores, self.rows, self.scoring)
-        undefined = np.isnan(self.values)
-        if undefined.all():
+        if np.isnan(self.values).all():
             raise ValueError(why_undefined(self.scoring, self.scores))
         self.mean_scores = np.nanmean(self.values, axis=1)
         self.best = int(np.nanargmax(self.mean_scores))
@@ -271,8 +207,8 @@ class GridSearch:
             rule = "best"
         if not self.judged:
             self._score()
-        if rule == "within_se" and self.grid.vote is not None:
-            candidates = self._best_of_each(self.grid.vote, candidates)
+        if rule == "within_se" and (vote := self.parts[0].grid.vote) is not None:
+            candidates = self._best_of_each(vote, candidates)
         best = int(np.nanargmax(self.mean_scores[candidates]))
         if rule != "within_se":
             weights[candidates[best]] = 1.0
@@ -288,9 +224,10 @@ class GridSearch:
         return weights
 
     def _best_of_each(self, name: str, candidates: Index) -> Index:
-        """Return the best candidate for each value of an axis."""
-        axis = list(self.axes).index(name)
-        value = np.unravel_index(candidates, self.shape)[axis]
+        """Return the best candidate for each value of an axis, problem by problem."""
+        values = [(k, point[name]) for k, part in enumerate(self.parts) for point in part.points]
+        number = {value: i for i, value in enumerate(sorted(set(values)))}
+        value = np.array([number[value] for value in values])[candidates]
         merit = np.where(np.isnan(self.mean_scores), -np.inf, self.mean_scores)[candidates]
         order = np.lexsort((-merit, value))
         return np.sort(candidates[order[np.unique(value[order], return_index=True)[1]]])
@@ -301,6 +238,16 @@ class GridSearch:
         for point in np.flatnonzero(weights):
             mixed += weights[point] * self.scores[point]
         return mixed
+
+    def solution(self, weights: Array) -> Solution:
+        """Return the coefficients of a mix."""
+        found, start = [], 0
+        for part in self.parts:
+            own = weights[start : start + len(part.scores)]
+            start += len(part.scores)
+            if own.any():
+                found.append((part.posed.kernel, part.problem.mixed(part.points, own)))
+        return joined_solutions(found)
 
     def facts(self) -> dict[str, Any]:
         """The best single point and the table of all, by the names of fitted attributes."""
@@ -318,7 +265,7 @@ class GridSearch:
         """Return the table of points with GridSearchCV's keys."""
         points, n_points = self.points, len(self.mean_scores)
         table: dict[str, Any] = {
-            f"param_{name}": np.array([point[name] for point in points]) for name in self.axes
+            f"param_{name}": np.array([point[name] for point in points]) for name in points[0]
         }
         table["params"] = points
         if self.values.shape[1] > 1:
@@ -347,36 +294,16 @@ def _stacked(by_label: list[Array], seen: list[Index]) -> Array:
     return np.concatenate([own[here] for own, here in zip(by_label, seen, strict=True)])
 
 
-def default_regs(diagonal_scale: float = 1.0) -> Array:
-    """Return 20 regs from 1e-7 to about 3, times the squared mean diagonal of the kernel."""
-    return 10.0**REG_EXPONENTS * diagonal_scale**2
+def alike_best(results: Mapping[str, Any], best: int) -> NDArray[np.bool_]:
+    """Which points of a table share kernel and metric with the best: widths of others differ."""
+    alike: NDArray[np.bool_] = np.ones(len(next(iter(results.values()))), dtype=bool)
+    for name in ("param_kernel", "param_metric"):
+        if name in results:
+            values = list(results[name])
+            alike &= [value == values[best] for value in values]
+    return alike
 
 
-def default_sigmas(median: float) -> Array:
-    """Return the widths around the median distance."""
-    return median * WIDTH_FACTORS
-
-
-def widen(values: Array, side: int, count: int) -> Array:
-    """Return `count` further values beyond the lower (-1) or upper (1) end of a geometric grid.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kinlearn.selection.search import widen
-    >>> widen(np.array([1.0, 2.0, 4.0]), side=1, count=2)
-    array([ 8., 16.])
-    """
-    ratio = values[1] / values[0]
-    if side < 0:
-        return values[0] * ratio ** -np.arange(count, 0, -1.0)
-    return values[-1] * ratio ** np.arange(1.0, count + 1)
-
-
-def edge_advice(name: str, values: Array, side: int) -> str:
-    """Say which way to widen a given grid whose optimum sits on an edge."""
-    which, way = ("smallest", "smaller") if side < 0 else ("largest", "larger")
-    return (
-        f"The best {name} is the {which} of the grid ({values[0 if side < 0 else -1]:.4g}): "
-        f"add {way} values to {name}s."
-    )
+def joined(arrays: list[Array]) -> Array:
+    """Arrays one after the other; a single one as it is."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)

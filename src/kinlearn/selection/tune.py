@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.posterior import Calibration
-from kinlearn.problems.problem import Problem, Solution
+from kinlearn.problems.problem import Solution
+from kinlearn.selection.grid import PosedGrid
 from kinlearn.selection.held_out import (
     HeldOut,
     gathered,
@@ -22,7 +23,7 @@ from kinlearn.selection.held_out import (
     with_own_share,
     with_shares_of,
 )
-from kinlearn.selection.search import Grid, GridSearch, Learnt
+from kinlearn.selection.search import GridSearch, Learnt, joined
 from kinlearn.threads import side_by_side
 
 Array: TypeAlias = NDArray[np.float64]
@@ -72,30 +73,34 @@ class Repeated:
     Where rows are few, the scores of the others still tell much about a row that helped to make
     them.
 
+    The problems of the search must be such that they can be posed again on some of their rows.
+
     Parameters
     ----------
-    problem : OneTask
-        Which can be posed again on some of its rows.
     cv, groups, seed
         How rows were held out.
     """
 
-    def __init__(self, problem: Any, cv: Any, groups: Index | None, seed: int) -> None:
-        self.problem, self.cv, self.groups, self.seed = problem, cv, groups, seed
+    def __init__(self, cv: Any, groups: Index | None, seed: int) -> None:
+        self.cv, self.groups, self.seed = cv, groups, seed
 
     def search(self, search: GridSearch, passed: Index) -> GridSearch:
         """The search without some rows as passed."""
         assert search.rows.data is not None
-        part, kept = search.rows.data.without(passed)
-        validation = part.validation(self.cv, self.groups, seed=self.seed)
-        scores = self.problem.part(kept, part).held_out(search.axes, validation.splits)
-        rows = with_shares_of(HeldOut.of(part, validation), search.rows)
+        data, kept = search.rows.data.without(passed)
+        validation = data.validation(self.cv, self.groups, seed=self.seed)
+        scores = joined(
+            [
+                cast(Any, part.problem).part(kept, data).held_out(part.axes, validation.splits)
+                for part in search.parts
+            ]
+        )
+        rows = with_shares_of(HeldOut.of(data, validation), search.rows)
         return search.with_scores(scores, rows)
 
 
 def tune(
-    problem: Problem,
-    grid: Grid,
+    posed: list[PosedGrid],
     rows: HeldOut,
     scoring: Any,
     combine: str,
@@ -109,10 +114,8 @@ def tune(
 
     Parameters
     ----------
-    problem : Problem
-        Answers with held-out scores and coefficients.
-    grid : Grid
-        Where to look.
+    posed : list of PosedGrid
+        Problems, which answer with held-out scores and coefficients, and where to look.
     rows : HeldOut
         What is held out.
     scoring : str or callable
@@ -129,7 +132,7 @@ def tune(
     say : callable, optional
         Told of progress.
     """
-    search = GridSearch(problem, grid, rows, scoring, calibrated)
+    search = GridSearch(posed, rows, scoring, calibrated)
     search.run(say)
     learnt = search.learn(combine, scales)
     stacked = scales and combine == "stack"
@@ -150,13 +153,11 @@ def tune(
     with side_by_side(len(folds), at_most=at_once) as each:
         parts = list(each(learn_fold, folds))
     held_out = gathered(rows, parts, search.scores.shape[2])
-    solution = problem.mixed(search.points, learnt.weights)
-    return Tuned(search, learnt, solution, held_out)
+    return Tuned(search, learnt, search.solution(learnt.weights), held_out)
 
 
 def search_grid(
-    problem: Problem,
-    grid: Grid,
+    posed: PosedGrid,
     rows: HeldOut,
     scoring: Any,
     combine: str,
@@ -164,6 +165,6 @@ def search_grid(
     scales: bool,
 ) -> tuple[GridSearch, Learnt]:
     """Search a grid, and learn from all rows; parameters as in :func:`tune`."""
-    search = GridSearch(problem, grid, rows, scoring)
+    search = GridSearch([posed], rows, scoring)
     search.run()
     return search, search.learn(combine, scales)

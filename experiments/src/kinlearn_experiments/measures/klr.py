@@ -37,7 +37,7 @@ from kinlearn import (
 )
 from kinlearn.datasets import make_related_tasks
 from kinlearn.kernels import median_width, resolve_kernel
-from kinlearn.selection.search import SHARINGS, default_regs, default_sigmas
+from kinlearn.selection.grid import SHARINGS, default_regs, default_sigmas
 from kinlearn_experiments.machine import machine_facts
 from kinlearn_experiments.measures.timing import paired_ratio, side_by_side
 from kinlearn_experiments.results import RESULTS, Results, significant
