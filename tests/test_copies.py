@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
-from kinlearn import (
-    LSPC,
-    LSPCCV,
-    KernelLogisticRegression,
-    KernelLogisticRegressionCV,
-    MultiTaskLSPC,
-    MultiTaskLSPCCV,
-)
+from kinlearn import LSPC, KernelLogisticRegression, KernelLogisticRegressionCV, MultiTaskLSPC
 from kinlearn.kernels import KernelMap, resolve_kernel
 from kinlearn.problems.basis import PartedSpectrum
 from kinlearn.problems.one_task import one_task_basis
@@ -25,6 +18,7 @@ from naive.copies import leave_folds_out, leave_one_copy_out
 from naive.held_out import group_by_group, one_by_one
 from naive.kernels import naive_kernel
 from naive.tasks import naive_task_parameters, naive_task_scores
+from one_kernel import LSPCCV, MultiTaskLSPCCV
 
 SIGMA, REG = 1.3, 1e-2
 pytestmark = pytest.mark.filterwarnings("ignore:The best")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, TimeSeriesSplit
 
-from kinlearn import LSPC, LSPCCV
+from kinlearn import LSPC
 from kinlearn.solvers.few_weights import FewWeightsSpectrum
 from kinlearn.solvers.spectral import SymmetricSpectrum
 from kinlearn.training.splits import Splits
@@ -16,6 +16,7 @@ from naive.held_out import (
 )
 from naive.kernels import naive_kernel
 from naive.lspc import naive_ridge, one_hot
+from one_kernel import LSPCCV
 
 SIGMAS, REGS = [0.8, 1.9], [1e-6, 1e-3, 0.3]
 

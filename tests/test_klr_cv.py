@@ -9,16 +9,15 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
 from kinlearn import (
-    LSPCCV,
     KernelLogisticRegression,
     KernelLogisticRegressionCV,
     MultiTaskKernelLogisticRegression,
     MultiTaskKernelLogisticRegressionCV,
-    MultiTaskLSPCCV,
 )
 from kinlearn.datasets import make_related_tasks
 from naive.held_out import group_by_group, one_by_one
 from naive.logistic import softmaxed
+from one_kernel import LSPCCV, MultiTaskLSPCCV
 
 GRID = {"sigmas": [0.7, 2.0, 6.0], "regs": [1e-5, 1e-4, 1e-3, 1e-2, 0.1]}
 TASK_GRID = {"sigmas": [1.0, 3.0], "sharings": [0.0, 0.6, 1.0], "regs": [1e-4, 1e-2, 0.1]}

@@ -8,8 +8,9 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits
 from sklearn.metrics import log_loss
 
-from kinlearn import LSPCCV, MultiLabelLSPC, MultiLabelLSPCCV
+from kinlearn import MultiLabelLSPC
 from kinlearn.training.label_folds import deal_labels
+from one_kernel import LSPCCV, MultiLabelLSPCCV
 
 pytestmark = pytest.mark.filterwarnings("ignore:The best (sigma|reg)")
 

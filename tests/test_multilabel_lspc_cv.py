@@ -14,12 +14,13 @@ from sklearn.metrics import (
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.preprocessing import StandardScaler
 
-from kinlearn import LSPCCV, MultiLabelLSPC, MultiLabelLSPCCV
+from kinlearn import MultiLabelLSPC
 from kinlearn.datasets import make_rotated_labels
 from kinlearn.kernels import median_width, resolve_kernel
 from naive.kernels import naive_kernel
 from naive.labels import naive_label_parameters
 from naive.lspc import naive_coefficients
+from one_kernel import LSPCCV, MultiLabelLSPCCV
 
 SMALL = {"sigmas": [2.0, 4.0], "regs": [1e-4, 1e-3, 1e-2], "sharings": [0.0, 0.8, 1.0]}
 

@@ -7,9 +7,10 @@ import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import GroupKFold, KFold
 
-from kinlearn import LSPCCV, MultiTaskLSPC, MultiTaskLSPCCV
+from kinlearn import MultiTaskLSPC
 from kinlearn.datasets import make_related_tasks
 from kinlearn.selection import sharing_report as reporting
+from one_kernel import LSPCCV, MultiTaskLSPCCV
 
 GRID = {"sigmas": [1.0, 2.0, 4.0], "sharings": [0.0, 0.6, 1.0], "regs": [1e-4, 1e-2, 1.0]}
 pytestmark = pytest.mark.filterwarnings("ignore:The best")

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from kinlearn import LSPC, LSPCCV
+from kinlearn import LSPC
 from kinlearn.posterior import Link
 from kinlearn.selection.links import fit_beta
 from naive.lspc import one_hot
+from one_kernel import LSPCCV
 
 GRID = {"sigmas": [0.7, 1.5, 4.0], "regs": [1e-4, 1e-2, 0.1, 1.0]}
 pytestmark = pytest.mark.filterwarnings("ignore:The best")

@@ -5,7 +5,6 @@ import pytest
 from scipy.optimize import nnls
 from sklearn.metrics import accuracy_score, f1_score, log_loss, roc_auc_score
 
-from kinlearn import LSPCCV
 from kinlearn.posterior import Link
 from kinlearn.selection.class_scales import fit_class_scales
 from kinlearn.selection.combine import refined_weights, stack_weights, within_se_weights
@@ -13,6 +12,7 @@ from kinlearn.selection.links import fit_beta, log_loss_rows, smooth
 from kinlearn.selection.scoring import weighted_auc, why_undefined
 from naive.lspc import one_hot
 from naive.posterior import naive_class_calibration, naive_refined_weights
+from one_kernel import LSPCCV
 
 
 @pytest.fixture

@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 
 import kinlearn
-from kinlearn import LSPCCV, MultiLabelLSPCCV, MultiTaskLSPCCV, NormalEquations
+from kinlearn import NormalEquations
 from kinlearn.datasets import make_related_tasks, make_rotated_labels
+from one_kernel import LSPCCV, MultiLabelLSPCCV, MultiTaskLSPCCV
 
 N = 120
 pytestmark = pytest.mark.filterwarnings("ignore:The best", "ignore:This .* was fitted by fit")
 
 
 class Classes:
-    Estimator = LSPCCV
+    Estimator = staticmethod(LSPCCV)
 
     def __init__(self):
         X, y, _ = make_related_tasks(n_tasks=3, n_samples=40, random_state=0)
@@ -23,7 +24,7 @@ class Classes:
 
 
 class Tasks(Classes):
-    Estimator = MultiTaskLSPCCV
+    Estimator = staticmethod(MultiTaskLSPCCV)
 
     def __init__(self):
         X, y, task = make_related_tasks(n_tasks=3, n_samples=40, random_state=0)
@@ -35,11 +36,11 @@ class Tasks(Classes):
 
 
 class OneTask(Classes):
-    Estimator = MultiTaskLSPCCV
+    Estimator = staticmethod(MultiTaskLSPCCV)
 
 
 class Labels(Classes):
-    Estimator = MultiLabelLSPCCV
+    Estimator = staticmethod(MultiLabelLSPCCV)
 
     def __init__(self):
         X, Y = make_rotated_labels(N, n_labels=4, n_features=3, random_state=0)

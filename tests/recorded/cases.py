@@ -110,9 +110,17 @@ def one_task(name: str, **options: Any) -> Callable[[], Any]:
             X, new = X @ X.T, new @ X.T
         if how == "positive":
             X, new = np.abs(X), np.abs(new)
-        return getattr(kin, name)(**options).fit(X, y, **given), (new,), {}
+        return tuned_alone(name, options).fit(X, y, **given), (new,), {}
 
     return fit
+
+
+def tuned_alone(name: str, options: dict[str, Any]) -> Any:
+    """An estimator with one kernel in the plain metric, where it could weigh several."""
+    kind = getattr(kin, name)
+    if "metric" in kind._get_param_names():
+        options = {"kernel": "rbf", "metric": None, **options}
+    return kind(**options)
 
 
 def streamed(name: str, tasks: bool = False, labels: bool = False, **options: Any) -> Callable:
@@ -149,12 +157,12 @@ def related(name: str, **options: Any) -> Callable:
         if how == "copies":
             X = np.round(X)
         if how == "one":
-            return getattr(kin, name)(**options).fit(X, y), (X[:20],), {}
+            return tuned_alone(name, options).fit(X, y), (X[:20],), {}
         chosen = options
         if options.get("similarity") == "given":
             W = np.random.default_rng(2).uniform(size=(4, 4))
             chosen = {**options, "similarity": W + W.T}
-        model = getattr(kin, name)(**chosen).fit(X, y, task=task, **given)
+        model = tuned_alone(name, chosen).fit(X, y, task=task, **given)
         asked = task[:20].copy()
         asked[:3] = 99  # a task never seen
         if name in ("IndependentTasks", "PooledTasks", "HandOver"):
@@ -187,7 +195,7 @@ def labelled(name: str, **options: Any) -> Callable:
             X, Y, _ = classes()
         if how == "many":
             Y = np.vstack([Y[:30]] * 2)
-        return getattr(kin, name)(**options).fit(X, Y, **given), (X[:20],), {}
+        return tuned_alone(name, options).fit(X, Y, **given), (X[:20],), {}
 
     return fit
 
@@ -195,7 +203,7 @@ def labelled(name: str, **options: Any) -> Callable:
 def added() -> tuple[Any, tuple, dict]:
     X, y, task = make_related_tasks(n_tasks=4, n_samples=18, random_state=0)
     old = task < 3
-    model = kin.MultiTaskLSPCCV(**FEW).fit(X[old], y[old], task=task[old])
+    model = tuned_alone("MultiTaskLSPCCV", FEW).fit(X[old], y[old], task=task[old])
     model.add_task(X[~old], y[~old], task=3)
     return model, (X[-10:],), {"task": task[-10:]}
 
@@ -206,11 +214,19 @@ def derived(how: str) -> Callable:
     def fit() -> tuple[Any, tuple, dict]:
         X, y, new = classes()
         if how == "compressed":
-            return kin.compress(kin.LSPCCV(**FEW).fit(X, y), 10, random_state=0), (new,), {}
+            return (
+                kin.compress(tuned_alone("LSPCCV", FEW).fit(X, y), 10, random_state=0),
+                (new,),
+                {},
+            )
         if how == "prior":
-            return kin.with_prior(kin.LSPCCV(**FEW).fit(X, y), [0.6, 0.3, 0.1]), (new,), {}
+            return (
+                kin.with_prior(tuned_alone("LSPCCV", FEW).fit(X, y), [0.6, 0.3, 0.1]),
+                (new,),
+                {},
+            )
         if how == "handed over":
-            model = kin.HandOver(kin.LSPCCV(**FEW), max_error=0.4, confidence=0.8)
+            model = kin.HandOver(tuned_alone("LSPCCV", FEW), max_error=0.4, confidence=0.8)
             return model.fit(X, y), (new,), {}
         if how == "handed over, pipeline":
             pipe = make_pipeline(StandardScaler(), kin.LSPC())

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
+from kinlearn.estimators._checks import kernel_list
 from kinlearn.estimators._classifier import ACCEPTED
 from kinlearn.kernels import median_width
 from kinlearn.kernels.measures import Rows
@@ -131,7 +132,7 @@ class BatchReader:
         centers = estimator._place_centers(distinct, rows, kernel, sigma, automatic)
         return NormalEquations(
             centers.rows,
-            kernel=estimator.kernel,
+            kernel=kernel.spec,
             sigma=sigma,
             degree=estimator.degree,
             coef0=estimator.coef0,
@@ -160,11 +161,14 @@ def check_fits(self: Any, sums: NormalEquations) -> None:
     """The model's own kernel must be that of the sums."""
     if not isinstance(sums, NormalEquations):
         raise TypeError(f"NormalEquations are needed, but {type(sums).__name__} was given.")
-    mismatch = [
-        (name, getattr(self, name), getattr(sums, name))
-        for name in ("kernel", *(("degree", "coef0") if self.kernel == "polynomial" else ()))
-        if getattr(self, name) != getattr(sums, name)
-    ]
+    given = kernel_list(self.kernel)
+    mismatch = [] if sums.kernel in given else [("kernel", self.kernel, sums.kernel)]
+    if sums.kernel == "polynomial":
+        mismatch += [
+            (name, getattr(self, name), getattr(sums, name))
+            for name in ("degree", "coef0")
+            if getattr(self, name) != getattr(sums, name)
+        ]
     sigma = stream_width(self)
     if not isinstance(sigma, str) and sigma != sums.sigma:
         mismatch.append(("sigma", sigma, sums.sigma))

@@ -86,9 +86,14 @@ def check_model_choices(estimator: Any) -> None:
         check_positive("reg", estimator.reg)
 
 
+def kernel_list(kernel: Any) -> list[Any]:
+    """The kernels that a user named, one or several."""
+    return list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
+
+
 def check_several_kernels(estimator: Any, tuned: bool) -> None:
     """Refuse a list of kernels that cannot be weighed against each other."""
-    given, name = list(estimator.kernel), type(estimator).__name__
+    given, name = kernel_list(estimator.kernel), type(estimator).__name__
     if not tuned:
         raise ValueError(
             f"{name} takes one kernel, but kernel={given!r} was given: the tuned estimators "

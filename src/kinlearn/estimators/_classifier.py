@@ -17,6 +17,7 @@ from kinlearn.estimators._checks import (
     check_model_choices,
     check_precomputed,
     check_several_kernels,
+    kernel_list,
     warn_if_spread_differs,
 )
 from kinlearn.familiarity import familiarity, reference_support, support
@@ -113,7 +114,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        given = self.kernel if isinstance(self.kernel, (list, tuple)) else [self.kernel]
+        given = kernel_list(self.kernel)
         tags.input_tags.pairwise = "precomputed" in given
         tags.input_tags.positive_only = "chi2" in given
         tags.target_tags.multi_output = self.many_labels

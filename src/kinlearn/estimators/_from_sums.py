@@ -201,7 +201,7 @@ def _model(
     solution: Solution,
     calibration: Calibration,
 ) -> KernelModel:
-    kernel, sample, support = estimator._kernel(), sums.held_out_sample(), None
+    kernel, sample, support = sums.features().kernel, sums.held_out_sample(), None
     if sample is not None:
         chosen = estimator.centers is None
         support = sampled_support(kernel, sample.X, sums.centers, chosen)

@@ -1,9 +1,17 @@
-"""From the kernels and the metric that a tuned estimator is given to the grids that it tries."""
+"""From the kernels and the metric that a tuned estimator is given to the grids that it tries.
+
+Which kernels, metrics and widths matter is seen on a few hundred rows, at a tenth of the cost. So
+beyond `SEEN_ON_PART` rows the whole grid is scored on a stratified part of them, and what got
+weight there is tried on all rows, in the plain metric with the neighbours of the best width.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from kinlearn.estimators._checks import check_choice
 from kinlearn.kernels.library import Kernel
@@ -11,77 +19,179 @@ from kinlearn.problems.learnt_metric import InLearntMetric, MetricFromRows
 from kinlearn.problems.one_task import OneTask
 from kinlearn.problems.problem import Axes, Problem
 from kinlearn.selection.grid import Grid, PosedGrid
+from kinlearn.selection.held_out import HeldOut
+from kinlearn.selection.search import GridSearch
 from kinlearn.training.folds import Validation
 from kinlearn.training.training_set import TrainingSet
 
 METRICS = ("diagonal", "full", "auto")
 # Kernels that stand in a learnt metric, too, where they are among those given.
 IN_METRIC = ("rbf", "laplacian")
+# Fewer rows teach no metric that is worth its blocks.
+METRIC_ROWS = 100
+# Beyond so many rows the whole grid is scored on a quarter of them, within these bounds.
+SEEN_ON_PART, PART_ROWS = 800, (400, 700)
+# What has less weight on that part is not tried on all rows.
+MATERIAL_WEIGHT = 0.03
+# Of every class, so many rows are in that part, if there are.
+LEAST_OF_CLASS = 5
+
+Pose = Callable[[Kernel, TrainingSet], Problem]
+AxesOf = Callable[[Kernel, TrainingSet], Axes]
 
 
-def posed_grids(
-    estimator: Any,
-    kernels: list[Kernel],
-    data: TrainingSet,
-    validation: Validation,
-    pose: Callable[[Kernel, TrainingSet], Problem],
-    axes_of: Callable[[Kernel], Axes],
-    *,
-    vote: str | None = None,
-) -> tuple[list[PosedGrid], dict[str, Any]]:
-    """Pose a problem for every kernel, some of them in a learnt metric, too.
+@dataclass(frozen=True)
+class KernelGrids:
+    """How a tuned estimator poses its problem for kernels and metrics.
 
-    Parameters
+    Attributes
     ----------
     estimator : estimator
-        Whose `metric`, `sigmas` and `regs` are asked for.
+        Whose `metric`, `sigmas`, `regs` and `combine` are asked for.
     kernels : list of Kernel
         As given.
-    data : TrainingSet
-        The rows.
-    validation : Validation
-        What is held out.
     pose : callable
         Poses the problem for a kernel and rows.
     axes_of : callable
-        The axes of a kernel's grid.
+        The axes of a kernel's grid, over rows.
     vote : str, optional
         As in :class:`Grid`.
-
-    Returns
-    -------
-    posed : list of PosedGrid
-    facts : dict
-        What there is to tell, by the names of fitted attributes.
+    scoring : str or callable
+        The criterion.
+    halving : callable, optional
+        Gives what is held out of a part of the rows, where the grid may be tried on such first.
     """
-    several = len(kernels) > 1 or estimator.metric is not None
-    posed = []
-    for kernel in kernels:
-        problem, axes = pose(kernel, data), axes_of(kernel)
+
+    estimator: Any
+    kernels: list[Kernel]
+    pose: Pose
+    axes_of: AxesOf
+    scoring: Any
+    vote: str | None = None
+    halving: Callable[[TrainingSet], Validation] | None = None
+
+    def posed(
+        self, data: TrainingSet, validation: Validation
+    ) -> tuple[list[PosedGrid], dict[str, Any]]:
+        """Pose a problem for every kernel, some of them in a learnt metric, too.
+
+        Parameters
+        ----------
+        data : TrainingSet
+            The rows.
+        validation : Validation
+            What is held out.
+
+        Returns
+        -------
+        posed : list of PosedGrid
+        facts : dict
+            What there is to tell, by the names of fitted attributes.
+        """
+        kind = self._metric(data)
+        learnt = None
+        if kind is not None and validation.fold.max() > 0:
+            learnt = MetricFromRows.of(data, validation, whole=kind == "full")
+        facts = {} if learnt is None else {"feature_relevance_": learnt.relevances}
+        kept = self._seen_on_part(data, learnt)
+        return self._grids(data, learnt, kept), facts
+
+    def _metric(self, data: TrainingSet) -> str | None:
+        """The kind of metric to learn, if any."""
+        metric = self.estimator.metric
+        if metric is None:
+            return None
+        check_choice("metric", metric, METRICS)
+        if not any(kernel.name in IN_METRIC for kernel in self.kernels):
+            return None
+        if metric == "auto":
+            return "diagonal" if data.n_rows >= METRIC_ROWS and data.X.shape[1] > 1 else None
+        return metric
+
+    def _grids(
+        self,
+        data: TrainingSet,
+        learnt: MetricFromRows | None,
+        kept: dict[tuple[str, str], np.ndarray] | None = None,
+    ) -> list[PosedGrid]:
+        """The grids of all kernels, or only of the widths that were `kept`."""
+        posed = []
+        ways = [(kernel, "plain") for kernel in self.kernels]
+        if learnt is not None:
+            kind = "full" if learnt.whole else "diagonal"
+            ways += [(kernel, kind) for kernel in self.kernels if kernel.name in IN_METRIC]
+        for kernel, metric in ways:
+            if kept is not None and (kernel.name, metric) not in kept:
+                continue
+            seen = kernel
+            if metric != "plain":
+                assert learnt is not None
+                seen = kernel.in_metric(learnt.metric)
+            axes = self.axes_of(seen, data)
+            if kept is not None:
+                axes = {**axes, "sigma": kept[kernel.name, metric]}
+            problem: Problem
+            if metric == "plain":
+                problem = self.pose(kernel, data)
+            else:
+                assert learnt is not None
+                problem = InLearntMetric(self.pose, kernel, learnt)
+            name = {"kernel": kernel.name} if len(self.kernels) > 1 else {}
+            name |= {"metric": metric} if self.estimator.metric is not None else {}
+            grid = self._grid(problem, seen, axes, widths_grow=kept is None)
+            posed.append(PosedGrid(problem, grid, seen, name))
+        return posed
+
+    def _grid(self, problem: Problem, kernel: Kernel, axes: Axes, widths_grow: bool) -> Grid:
+        if isinstance(problem, InLearntMetric):
+            return Grid(axes, {}, vote=self.vote)
         lowest = {"reg": problem.least_reg(axes["reg"])} if isinstance(problem, OneTask) else {}
-        name = {"kernel": kernel.name} if len(kernels) > 1 else {}
-        name |= {"metric": "plain"} if estimator.metric is not None else {}
-        posed.append(PosedGrid(problem, _grid(estimator, kernel, axes, lowest, vote), kernel, name))
-    if estimator.metric is None:
-        return posed, {}
-    check_choice("metric", estimator.metric, METRICS)
-    learnt = MetricFromRows.of(data, validation, whole=estimator.metric == "full")
-    for kernel in kernels:
-        if kernel.name not in IN_METRIC:
-            continue
-        seen = kernel.in_metric(learnt.metric)
-        name = {"kernel": kernel.name} if several else {}
-        name |= {"metric": estimator.metric}
-        grid = Grid(axes_of(seen), {}, vote=vote)
-        posed.append(PosedGrid(InLearntMetric(pose, kernel, learnt), grid, seen, name))
-    return posed, {"feature_relevance_": learnt.relevances}
+        growing = {"reg": self.estimator.regs is None}
+        if widths_grow:
+            growing["sigma"] = self.estimator.sigmas is None and kernel.has_width
+        return Grid(axes, growing, lowest, self.vote)
+
+    def _seen_on_part(
+        self, data: TrainingSet, learnt: MetricFromRows | None
+    ) -> dict[tuple[str, str], np.ndarray] | None:
+        """The widths that matter on a part of the rows, by kernel and metric; None for all."""
+        several = len(self.kernels) > 1 or learnt is not None
+        given = self.estimator.sigmas is not None
+        if self.halving is None or given or not several or data.n_rows <= SEEN_ON_PART:
+            return None
+        rows = stratified_rows(data, int(np.clip(data.n_rows // 4, *PART_ROWS)))
+        left_out = np.flatnonzero(~np.isin(data.rows.member, rows))
+        part, kept_rows = data.without(left_out)
+        validation = self.halving(part)
+        posed = self._grids(part, None if learnt is None else learnt.part(kept_rows, part))
+        search = GridSearch(posed, HeldOut.of(part, validation), self.scoring)
+        search.run()
+        weights, start, kept = search.mix(self.estimator.combine), 0, {}
+        metrics = [one for one in search.parts if isinstance(one.problem, InLearntMetric)]
+        in_metric = max(metrics, key=lambda one: one.mean_scores[one.best], default=None)
+        for one, tried in zip(search.parts, posed, strict=True):
+            own = weights[start : start + len(one.scores)].reshape(one.shape[0], -1).sum(axis=1)
+            start += len(one.scores)
+            used = own >= MATERIAL_WEIGHT * weights.sum()
+            metric = "plain"
+            if isinstance(tried.problem, InLearntMetric):
+                metric = "full" if tried.problem.learnt.whole else "diagonal"
+                if one is in_metric:  # more rows teach a better one
+                    used[np.unravel_index(one.best, one.shape)[0]] = True
+            elif used.any():  # a neighbour costs one decomposition, in a metric one for each fold
+                best = int(own.argmax())
+                used[max(best - 1, 0) : best + 2] = True
+            if used.any():
+                kept[tried.kernel.name, metric] = one.axes["sigma"][used]
+        return kept
 
 
-def _grid(
-    estimator: Any, kernel: Kernel, axes: Axes, lowest: dict[str, float], vote: str | None
-) -> Grid:
-    growing = {
-        "sigma": estimator.sigmas is None and kernel.has_width,
-        "reg": estimator.regs is None,
-    }
-    return Grid(axes, growing, lowest, vote)
+def stratified_rows(data: TrainingSet, most: int) -> np.ndarray:
+    """Positions of about so many distinct rows, every class in proportion and none left out."""
+    answer = data.targets[:, : data.sizes[0]].argmax(axis=1)
+    order = data.rows.canonical[np.argsort(answer[data.rows.canonical], kind="stable")]
+    some = order[np.linspace(0, data.n_rows - 1, most).astype(np.intp)]
+    first = np.flatnonzero(np.diff(answer[order], prepend=-1))
+    few = (first[:, None] + np.arange(LEAST_OF_CLASS)).ravel()
+    few = few[few < data.n_rows]
+    return np.unique(np.concatenate([some, order[few]]))

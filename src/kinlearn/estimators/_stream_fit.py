@@ -118,7 +118,7 @@ class StreamRun:
         """Take over an earlier run's sums, if there are any."""
         if self.checkpoint is None or not self.checkpoint.exists():
             return False
-        kernel = self.model.kernel if callable(self.model.kernel) else None
+        kernel = self.model._kernel().function
         sums, extra = read(self.checkpoint, kernel)
         if "rows" not in extra:
             raise ValueError(

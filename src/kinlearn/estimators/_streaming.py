@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from kinlearn.all_or_nothing import aside, take_over, unfitted
 from kinlearn.distributed import is_dask
 from kinlearn.estimators._batches import BatchReader, check_fits, stream_width
-from kinlearn.estimators._checks import check_model_choices
+from kinlearn.estimators._checks import check_model_choices, kernel_list
 from kinlearn.estimators._collections import add_collections, refuse_groups, refuse_stream
 from kinlearn.estimators._from_sums import solved, target_factors
 from kinlearn.estimators._stream_fit import StreamRun
@@ -39,7 +39,7 @@ def streams(estimator: Any) -> bool:
         stream_width(estimator)
     except ValueError as refused:
         raise AttributeError("Sums are over features of one width.") from refused
-    return estimator.kernel != "precomputed" and estimator.basis == "full"
+    return "precomputed" not in kernel_list(estimator.kernel) and estimator.basis == "full"
 
 
 # -- adding rows ----------------------------------------------------------------------------------

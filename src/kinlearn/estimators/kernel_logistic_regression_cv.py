@@ -8,7 +8,7 @@ import numpy as np
 
 from kinlearn.estimators._checks import check_choice
 from kinlearn.estimators._classifier import KernelClassifier, median_of
-from kinlearn.estimators._kernel_grids import posed_grids
+from kinlearn.estimators._kernel_grids import KernelGrids
 from kinlearn.estimators._logistic import (
     RULES,
     criterion_of,
@@ -200,15 +200,15 @@ n_features_in_, feature_names_in_
             n_fits = n_widths(self) * validation.splits.n_fits
             return LogisticProblem(one_task_logistic(data, features, centers, n_fits), stopping)
 
-        posed, learnt = posed_grids(
+        grids = KernelGrids(
             self,
             kernels,
-            data,
-            validation,
             pose,
-            lambda kernel: one_task_axes(self, data, kernel),
+            lambda kernel, data: one_task_axes(self, data, kernel),
+            scoring,
             vote="sigma",
         )
+        posed, learnt = grids.posed(data, validation)
         tuned = tune(
             posed,
             HeldOut.of(data, validation).as_log_odds(fitted_loss=self.scoring is None),

@@ -16,7 +16,7 @@ from kinlearn.estimators._classifier import (
     mean_diagonal,
     median_of,
 )
-from kinlearn.estimators._kernel_grids import posed_grids
+from kinlearn.estimators._kernel_grids import KernelGrids
 from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.from_sums import OneTaskOfSums, Posed, class_labels
@@ -30,9 +30,11 @@ from kinlearn.selection.tune import Repeated, tune
 from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
 from kinlearn.training.centers import Centers
+from kinlearn.training.folds import Validation
 from kinlearn.training.training_set import TrainingSet, check_groups
 
 PRECISIONS = ("auto", "double", "single")
+DEFAULT_KERNELS = ("rbf", "laplacian", "matern32", "linear")
 # Up to this many rows the search is repeated for what is reported of held-out rows.
 SEARCHED_AGAIN = 250
 
@@ -71,15 +73,16 @@ class LSPCCV(KernelClassifier):
         that resolves the smallest reg. The model itself is always solved in double.
     store_cv_scores : bool, default=False
         Whether to keep the held-out scores of every grid point in ``cv_scores_``.
-    kernel : str, callable or list of these, default="rbf"
+    kernel : str, callable or list of these, default=("rbf", "laplacian", "matern32", "linear")
         As in :class:`LSPC`. Grid points of several kernels are scored and combined together, each
         kernel with widths around its own median distance; given `sigmas` are those of all. Streams
         (``partial_fit``, ``fit_stream``) take the first.
-    metric : {"diagonal", "full"} or None, default=None
+    metric : {"auto", "diagonal", "full"} or None, default="auto"
         Also try the kernels ``"rbf"`` and ``"laplacian"``, where they are among those given, in a
         metric learnt from the gradient of a fit: columns times the roots of their relevances, or
         rows times a matrix. It is learnt without each of a few folds of rows, whose held-out scores
-        are those in the metric of the others. From at most 1,500 rows.
+        are those in the metric of the others. From at most 1,500 rows. ``"auto"`` is
+        ``"diagonal"`` from 100 rows and two columns on, and none below.
     n_centers, centers, center_selection, basis
         As in :class:`LSPC`.
     posterior, fallback, class_weight
@@ -178,8 +181,8 @@ class LSPCCV(KernelClassifier):
         combine: str = "stack",
         precision: str = "auto",
         store_cv_scores: bool = False,
-        kernel: Any = "rbf",
-        metric: str | None = None,
+        kernel: Any = DEFAULT_KERNELS,
+        metric: str | None = "auto",
         n_centers: int | str | None = "auto",
         centers: Any = None,
         center_selection: str = "kmeans++",
@@ -251,14 +254,15 @@ class LSPCCV(KernelClassifier):
         limit = None if centers.everything else MAX_HELD_OUT_ROWS
         seed = self._seed()
         validation = data.validation(self.cv, groups, max_rows=limit, seed=seed)
-        posed, learnt = posed_grids(
+        grids = KernelGrids(
             self,
             kernels,
-            data,
-            validation,
-            one_task_poser(self, centers, len(kernels), self.precision),
-            lambda kernel: one_task_axes(self, data, kernel),
+            one_task_poser(self, data.n_rows, centers, len(kernels), self.precision),
+            lambda kernel, data: one_task_axes(self, data, kernel),
+            scoring,
+            halving=halving_of(self.cv, groups, seed),
         )
+        posed, learnt = grids.posed(data, validation)
         tuned = tune(
             posed,
             HeldOut.of(data, validation),
@@ -315,13 +319,16 @@ def n_widths(estimator: Any) -> int:
 
 
 def one_task_poser(
-    estimator: Any, centers: Centers, n_kernels: int, precision: str = "auto"
+    estimator: Any, n_rows: int, centers: Centers, n_kernels: int, precision: str = "auto"
 ) -> Callable[[Kernel, TrainingSet], OneTask]:
-    """What poses the problem of one task in one of `n_kernels` kernels."""
+    """What poses the problem of one task in one of `n_kernels` kernels.
+
+    Of fewer than all rows every one is a centre.
+    """
 
     def pose(kernel: Kernel, data: TrainingSet) -> OneTask:
         own = centers
-        if centers.everything and data.n_rows < centers.rows.shape[0]:
+        if data.n_rows < n_rows and (centers.positions is not None or centers.everything):
             own = Centers(data.X, np.arange(data.n_rows), True)
         basis = one_task_basis(
             data,
@@ -334,6 +341,13 @@ def one_task_poser(
         return OneTask(basis, data, precision, KEPT_SPECTRA_MB / n_kernels)
 
     return pose
+
+
+def halving_of(cv: Any, groups: Any, seed: int) -> Callable[[TrainingSet], Validation] | None:
+    """What is held out of a part of the rows; None where the user's own folds speak of all."""
+    if not isinstance(cv, (str, int, np.integer)):
+        return None
+    return lambda data: data.validation(cv, groups, seed=seed)
 
 
 def repeated_search(

@@ -10,7 +10,7 @@ from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._checks import check_choice, check_positive, grid_or, sharing_grid
 from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, mean_diagonal, median_of
-from kinlearn.estimators._kernel_grids import posed_grids
+from kinlearn.estimators._kernel_grids import KernelGrids
 from kinlearn.estimators._label_classifier import (
     MultiLabelClassifier,
     check_threshold,
@@ -73,7 +73,9 @@ class MultiLabelLSPCCV(MultiLabelClassifier):
         Whether to keep the held-out scores of every grid point in ``cv_scores_``.
     similarity, n_similar, tol, max_iter, threshold
         As in :class:`MultiLabelLSPC`.
-    kernel, metric
+    kernel : str, callable or list of these, default=("rbf", "laplacian", "linear")
+        As in :class:`LSPCCV`.
+    metric : {"auto", "diagonal", "full"} or None, default=None
         As in :class:`LSPCCV`.
     n_centers, centers, center_selection, posterior, fallback
         As in :class:`LSPC`.
@@ -172,7 +174,7 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
         tol: float = 1e-8,
         max_iter: int = 10_000,
         threshold: float | str = 0.5,
-        kernel: Any = "rbf",
+        kernel: Any = ("rbf", "laplacian", "linear"),
         metric: str | None = None,
         n_centers: int | str | None = "auto",
         centers: Any = None,
@@ -263,9 +265,10 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
             max_rows=min(problem.most_rows(n_points), MAX_HELD_OUT_ROWS),
             seed=self._seed(),
         )
-        posed, learnt = posed_grids(
-            self, kernels, data, validation, pose, lambda kernel: self._axes(data, kernel)
+        grids = KernelGrids(
+            self, kernels, pose, lambda kernel, data: self._axes(data, kernel), scoring
         )
+        posed, learnt = grids.posed(data, validation)
         tuned = tune(
             posed,
             HeldOut.of(data, validation, Columns(*problem.columns())),

@@ -8,7 +8,7 @@ import numpy as np
 
 from kinlearn.estimators._checks import check_choice, sharing_grid
 from kinlearn.estimators._classifier import median_of
-from kinlearn.estimators._kernel_grids import posed_grids
+from kinlearn.estimators._kernel_grids import KernelGrids
 from kinlearn.estimators._logistic import (
     RULES,
     criterion_of,
@@ -226,11 +226,12 @@ cv_rows_, n_features_in_, feature_names_in_
             dual = self._dual(data, features, centers, distinct, n_fits * sharings.size)
             return LogisticProblem(TaskLogistic(dual), stopping)
 
-        def axes_of(kernel: Kernel) -> dict[str, np.ndarray]:
+        def axes_of(kernel: Kernel, data: TrainingSet) -> dict[str, np.ndarray]:
             axes = one_task_axes(self, data, kernel)
             return {"sigma": axes["sigma"], "sharing": sharings, "reg": axes["reg"]}
 
-        posed, learnt = posed_grids(self, kernels, data, validation, pose, axes_of, vote="sigma")
+        grids = KernelGrids(self, kernels, pose, axes_of, scoring, vote="sigma")
+        posed, learnt = grids.posed(data, validation)
         held_out = HeldOut.of(data, validation, average=self.average)
         tuned = tune(
             posed,

@@ -13,9 +13,10 @@ from kinlearn.estimators import _task_streaming as task_streaming
 from kinlearn.estimators._add_task import add_task
 from kinlearn.estimators._checks import check_choice, sharing_grid
 from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, median_of
-from kinlearn.estimators._kernel_grids import posed_grids
+from kinlearn.estimators._kernel_grids import KernelGrids
 from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task, pose_tasks
 from kinlearn.estimators.lspc_cv import (
+    halving_of,
     n_widths,
     one_task_axes,
     one_task_poser,
@@ -79,7 +80,9 @@ class MultiTaskLSPCCV(TaskClassifier):
         Whether to keep the held-out scores of every grid point in ``cv_scores_``.
     similarity, unseen, task_column
         As in :class:`MultiTaskLSPC`.
-    kernel, metric
+    kernel : str, callable or list of these, default=("rbf", "laplacian", "linear")
+        As in :class:`LSPCCV`.
+    metric : {"auto", "diagonal", "full"} or None, default=None
         As in :class:`LSPCCV`.
     n_centers, centers, center_selection, posterior, fallback, class_weight, degree, \
 coef0, memory_mb
@@ -171,7 +174,7 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
         similarity: Any = "uniform",
         unseen: str = "shared",
         task_column: str | int | None = None,
-        kernel: Any = "rbf",
+        kernel: Any = ("rbf", "laplacian", "linear"),
         metric: str | None = None,
         n_centers: int | str | None = "auto",
         centers: Any = None,
@@ -257,7 +260,7 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
             centers = self._place_centers(data.X, data.rows, kernels[0], median)
             limit = None if centers.everything else MAX_HELD_OUT_ROWS
             validation = data.validation(self.cv, groups, max_rows=limit, seed=seed)
-            pose = one_task_poser(self, centers, len(kernels))
+            pose = one_task_poser(self, data.n_rows, centers, len(kernels))
             repeated = repeated_search(self.cv, groups, seed, data, centers)
         else:
             centers, distinct = self._task_centers(data, kernels[0], median)
@@ -278,12 +281,14 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
                 n_decompositions = n_widths(self) * len(sharings) * len(kernels)
                 return self._dual(data, features, centers, distinct, n_decompositions)
 
-        def axes_of(kernel: Kernel) -> dict[str, np.ndarray]:
+        def axes_of(kernel: Kernel, data: TrainingSet) -> dict[str, np.ndarray]:
             axes = one_task_axes(self, data, kernel)
             return {"sigma": axes["sigma"], "sharing": sharings, "reg": axes["reg"]}
 
         vote = None if data.task is None else "sigma"
-        posed, learnt = posed_grids(self, kernels, data, validation, pose, axes_of, vote=vote)
+        halving = halving_of(self.cv, groups, seed) if data.task is None else None
+        grids = KernelGrids(self, kernels, pose, axes_of, scoring, vote, halving)
+        posed, learnt = grids.posed(data, validation)
         tuned = tune(
             posed,
             HeldOut.of(data, validation, average=self.average),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kinlearn.archives.errors import KinFileError
+from kinlearn.estimators._checks import kernel_list
 from kinlearn.estimators._classifier import KernelClassifier
 from kinlearn.estimators._label_classifier import MultiLabelClassifier
 from kinlearn.estimators._task_classifier import TaskClassifier
@@ -69,8 +70,9 @@ def state_of(value: Any) -> dict[str, Any]:
 def _given(kernel: Any, model: KernelModel) -> Any:
     """The parameter `kernel` that a model was fitted with."""
     used = list(dict.fromkeys([model.kernel.spec, *(each.spec for each in model.kernels)]))
-    if isinstance(kernel, (list, tuple)) and kernel[:1] == used[:1] and set(used) <= set(kernel):
-        return list(kernel)
+    given = kernel_list(kernel)
+    if isinstance(kernel, (list, tuple)) and given[:1] == used[:1] and set(used) <= set(given):
+        return kernel
     return used if len(used) > 1 else used[0]
 
 
@@ -150,8 +152,7 @@ def _kernels_kept(model: KernelModel) -> dict[str, Any]:
 
 def _kernels(estimator: Any, state: dict[str, Any]) -> tuple[Kernel, tuple[Kernel, ...] | None]:
     """The kernel that rows are near by, and the kernel of every width."""
-    given = estimator.kernel
-    first = given[0] if isinstance(given, list) else given
+    first = kernel_list(estimator.kernel)[0]
     known: dict[tuple[Any, int], Kernel] = {}
 
     def kernel_of(spec: Any, metric: int = -1) -> Kernel:

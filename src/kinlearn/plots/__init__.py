@@ -8,6 +8,7 @@ does not import matplotlib; drawing does.
 from kinlearn.plots._style import PALETTE, close, style_axes, subplots
 from kinlearn.plots.cv_surface import CVSurfaceDisplay
 from kinlearn.plots.embedding import EmbeddingDisplay
+from kinlearn.plots.feature_relevance import FeatureRelevanceDisplay
 from kinlearn.plots.label_gain import LabelGainDisplay
 from kinlearn.plots.label_precision_recall import LabelPrecisionRecallDisplay
 from kinlearn.plots.label_similarity import LabelSimilarityDisplay
@@ -22,6 +23,7 @@ __all__ = [
     "PALETTE",
     "CVSurfaceDisplay",
     "EmbeddingDisplay",
+    "FeatureRelevanceDisplay",
     "LabelGainDisplay",
     "LabelPrecisionRecallDisplay",
     "LabelSimilarityDisplay",

@@ -75,6 +75,7 @@ def importance_of(
 
 def _plain(classifier: Any, seed: int) -> Any:
     settings = {"sigma": classifier.sigma_, "reg": classifier.reg_, "random_state": seed}
+    settings["kernel"] = classifier.best_params_.get("kernel", "rbf")
     if hasattr(classifier, "indicator_"):
         return MultiLabelLSPC(sharing=classifier.sharing_, **settings)
     if hasattr(classifier, "shared_coef_"):

@@ -30,6 +30,10 @@ Array: TypeAlias = NDArray[np.float64]
 Index: TypeAlias = NDArray[np.intp]
 
 
+# Widths of all kernels together that a mix may keep, each a kernel matrix at prediction.
+MOST_BLOCKS = 12
+
+
 @dataclass(frozen=True)
 class Learnt:
     """Weights of the points of a grid, and the calibration of their mix."""
@@ -167,8 +171,21 @@ class GridSearch:
 
         With `refine`, the points that stacking keeps are weighed anew by log-loss.
         """
-        weights = self.mix(rule)
+        weights = self._bounded(self.mix(rule))
         return self._refined(weights) if refine and rule == "stack" else weights
+
+    def _bounded(self, weights: Array) -> Array:
+        """Keep the weights of at most `MOST_BLOCKS` widths, each a kernel matrix at prediction."""
+        widths = [(k, point["sigma"]) for k, part in enumerate(self.parts) for point in part.points]
+        used = sorted({widths[p] for p in np.flatnonzero(weights)})
+        if len(used) <= MOST_BLOCKS:
+            return weights
+        number = {width: i for i, width in enumerate(used)}
+        block = np.array([number.get(width, len(used)) for width in widths])
+        totals = np.bincount(block, weights=weights)[: len(used)]
+        chosen = np.isin(block, np.argsort(-totals, kind="stable")[:MOST_BLOCKS])
+        weights = np.where(chosen, weights, 0.0)
+        return weights / weights.sum()
 
     def _refined(self, weights: Array) -> Array:
         """Weigh the points stacking kept anew, by the log-loss over all observed pairs."""
