@@ -177,6 +177,16 @@ def test_refusals_are_sentences(wine):
         LSPCCV(kernel=["rbf", "gaussian"]).fit(X, y)
 
 
+@pytest.mark.parametrize("Estimator", [LSPCCV, MultiTaskLSPCCV])
+def test_far_from_all_rows_the_default_is_not_sure(Estimator):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 5))
+    y = (X @ [1.0, 1.0, 0.0, 0.0, 0.0] + 0.5 * rng.normal(size=300) > 0).astype(int)
+    model = Estimator().fit(X, y)
+    assert model.predict_proba(X).max(axis=1).mean() > 0.85
+    assert model.predict_proba(1000 * X).max(axis=1).max() < 0.7
+
+
 def test_sparse_rows_have_a_diagonal_metric(wine):
     import scipy.sparse as sp
 

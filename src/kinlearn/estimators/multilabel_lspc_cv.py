@@ -73,7 +73,7 @@ class MultiLabelLSPCCV(MultiLabelClassifier):
         Whether to keep the held-out scores of every grid point in ``cv_scores_``.
     similarity, n_similar, tol, max_iter, threshold
         As in :class:`MultiLabelLSPC`.
-    kernel : str, callable or list of these, default=("rbf", "laplacian", "linear")
+    kernel : str, callable or list of these, default=("rbf", "laplacian")
         As in :class:`LSPCCV`.
     metric : {"auto", "diagonal", "full"} or None, default=None
         As in :class:`LSPCCV`.
@@ -174,7 +174,7 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
         tol: float = 1e-8,
         max_iter: int = 10_000,
         threshold: float | str = 0.5,
-        kernel: Any = ("rbf", "laplacian", "linear"),
+        kernel: Any = ("rbf", "laplacian"),
         metric: str | None = None,
         n_centers: int | str | None = "auto",
         centers: Any = None,

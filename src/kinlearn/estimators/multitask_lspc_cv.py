@@ -80,7 +80,7 @@ class MultiTaskLSPCCV(TaskClassifier):
         Whether to keep the held-out scores of every grid point in ``cv_scores_``.
     similarity, unseen, task_column
         As in :class:`MultiTaskLSPC`.
-    kernel : str, callable or list of these, default=("rbf", "laplacian", "linear")
+    kernel : str, callable or list of these, default=("rbf", "laplacian")
         As in :class:`LSPCCV`.
     metric : {"auto", "diagonal", "full"} or None, default=None
         As in :class:`LSPCCV`.
@@ -174,7 +174,7 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
         similarity: Any = "uniform",
         unseen: str = "shared",
         task_column: str | int | None = None,
-        kernel: Any = ("rbf", "laplacian", "linear"),
+        kernel: Any = ("rbf", "laplacian"),
         metric: str | None = None,
         n_centers: int | str | None = "auto",
         centers: Any = None,
