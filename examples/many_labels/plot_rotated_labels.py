@@ -24,7 +24,7 @@ from kinlearn.plots import LabelSimilarityDisplay, subplots
 
 T = 12
 X, Y = make_rotated_labels(600, n_labels=T, random_state=0)
-model = MultiLabelLSPCCV().fit(X[:100], Y[:100])
+model = MultiLabelLSPCCV(kernel="rbf").fit(X[:100], Y[:100])
 
 figure, axes = subplots(1, 2, panel_size=(4.4, 3.9))
 left, right = axes[0]
@@ -46,7 +46,8 @@ plt.show()
 # label alone. Three draws of each number of labels; below one, learning together is better.
 
 COUNTS = (2, 4, 8, 16)
-MODELS = {"together": MultiLabelLSPCCV(), "alone": OneVsRestClassifier(LSPCCV())}
+ALONE = LSPCCV(kernel="rbf", metric=None)
+MODELS = {"together": MultiLabelLSPCCV(kernel="rbf"), "alone": OneVsRestClassifier(ALONE)}
 losses = {name: np.zeros((len(COUNTS), 3)) for name in MODELS}
 for i, n_labels in enumerate(COUNTS):
     for seed in range(3):

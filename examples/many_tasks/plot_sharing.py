@@ -21,10 +21,11 @@ from kinlearn.plots import subplots
 # are for training, the last 250 for testing.
 
 LABELS = (5, 10, 20, 40)
+ALONE = LSPCCV(kernel="rbf", metric=None)
 MODELS = {
-    "sharing": MultiTaskLSPCCV(),
-    "each task alone": IndependentTasks(LSPCCV()),
-    "one pooled model": PooledTasks(LSPCCV()),
+    "sharing": MultiTaskLSPCCV(kernel="rbf"),
+    "each task alone": IndependentTasks(ALONE),
+    "one pooled model": PooledTasks(ALONE),
 }
 N_SEEDS = 2
 

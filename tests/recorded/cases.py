@@ -232,7 +232,9 @@ def derived(how: str) -> Callable:
             pipe = make_pipeline(StandardScaler(), kin.LSPC())
             return kin.HandOver(pipe, max_error=0.4, confidence=0.8).fit(X, y), (new,), {}
         Xs = [X[:30], np.hstack([X[30:], X[30:, :1] ** 2])]
-        model = kin.HeterogeneousLSPC(estimator=tuned_alone("LSPCCV", {}), random_state=0).fit(Xs, [y[:30], y[30:]])
+        model = kin.HeterogeneousLSPC(estimator=tuned_alone("LSPCCV", {}), random_state=0).fit(
+            Xs, [y[:30], y[30:]]
+        )
         return model, (Xs,), {}
 
     return fit

@@ -128,6 +128,9 @@ class KernelGrids:
                 assert learnt is not None
                 seen = kernel.in_metric(learnt.metric)
             axes = self.axes_of(seen, data)
+            if metric != "plain" and self.estimator.sigmas is None:
+                # each costs a decomposition for every fold, and the ends are hardly ever used
+                axes = {**axes, "sigma": axes["sigma"][1:-1]}
             if kept is not None:
                 axes = {**axes, "sigma": kept[kernel.name, metric]}
             problem: Problem
