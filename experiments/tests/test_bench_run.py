@@ -63,7 +63,7 @@ def test_a_run_leaves_results_tables_and_pictures(whole):
     assert {cell["status"] for cell in content["cells"]} == {"done"}
     assert all(cell["peak_mb"] is None or cell["peak_mb"] >= 0 for cell in content["cells"])
     assert content["machine"]["cores"] >= 1
-    assert content["statistics"]["single"]["data"] == ["iris", "wine"]
+    assert content["statistics"]["single/development/120"]["data"] == ["iris", "wine"]
     names = {path.name for path in out.iterdir()}
     assert names == {"bench.json", "report.md", "bench_ranks.png", "bench_cost.png"}
     report = (out / "report.md").read_text()
@@ -107,21 +107,21 @@ def test_a_second_run_measures_nothing_and_prints_json(whole):
 
 def test_a_failure_is_recorded_with_its_reason():
     # no such class of rows: two training rows cannot hold ten of any class
-    found = run_cell(Key("single", "iris", "LSPCCV", 0), 2, 60.0)
+    found = run_cell(Key("single", "iris", "LSPCCV", 0, 2), 60.0)
     assert found["status"] == "failed"
     assert re.match(r"\w+Error: \w", found["reason"])
 
 
 def test_a_cell_is_stopped_at_its_limit():
-    found = run_cell(Key("single", "digits", "SVC, calibrated", 0), 1200, 0.5)
+    found = run_cell(Key("single", "digits", "SVC, calibrated", 0, 1200), 0.5)
     assert found == {"status": "timeout", "reason": "not finished after 0.5 s"}
 
 
 def test_a_child_that_dies_is_told():
     answers = []
-    key = Key("single", "digits", "SVC, calibrated", 0)
+    key = Key("single", "digits", "SVC, calibrated", 0, 1500)
     # far more work than the moment until it is killed
-    thread = threading.Thread(target=lambda: answers.append(run_cell(key, 1500, 60.0)))
+    thread = threading.Thread(target=lambda: answers.append(run_cell(key, 60.0)))
     before = {child.pid for child in multiprocessing.active_children()}
     thread.start()
     while not (fresh := {c.pid for c in multiprocessing.active_children()} - before):
@@ -141,21 +141,20 @@ def test_threads_are_put_back(monkeypatch):
 
 
 def test_which_cells_are_finished():
-    done = {"protocol": PROTOCOL, "size": 9, "status": "done"}
-    assert is_finished(done, 9, 1.0, retry=True)
-    assert not is_finished(done, 8, 1.0, retry=False)
-    assert not is_finished(done | {"protocol": PROTOCOL - 1}, 9, 1.0, retry=False)
-    assert not is_finished(None, 9, 1.0, retry=False)
+    done = {"protocol": PROTOCOL, "status": "done"}
+    assert is_finished(done, 1.0, retry=True)
+    assert not is_finished(done | {"protocol": PROTOCOL - 1}, 1.0, retry=False)
+    assert not is_finished(None, 1.0, retry=False)
     failed = done | {"status": "failed"}
-    assert is_finished(failed, 9, 1.0, retry=False)
-    assert not is_finished(failed, 9, 1.0, retry=True)
+    assert is_finished(failed, 1.0, retry=False)
+    assert not is_finished(failed, 1.0, retry=True)
     late = done | {"status": "timeout", "limit": 5.0}
-    assert is_finished(late, 9, 5.0, retry=True)
-    assert not is_finished(late, 9, 6.0, retry=False)
+    assert is_finished(late, 5.0, retry=True)
+    assert not is_finished(late, 6.0, retry=False)
 
 
 def test_a_method_that_ran_out_of_time_is_not_tried_on_other_splits(tmp_path, monkeypatch):
-    def slow(key, size, limit):
+    def slow(key, limit):
         ours = key.method == "LSPCCV"
         return {"status": "done"} if ours else {"status": "timeout", "reason": f"after {limit} s"}
 
@@ -171,6 +170,20 @@ def test_a_method_that_ran_out_of_time_is_not_tried_on_other_splits(tmp_path, mo
     assert late[1]["reason"] == "the first split was not finished after 0.3 s"
 
 
+def test_sizes_and_roles_choose_cells_that_stand_side_by_side(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "kinlearn_experiments.bench.runner.run_cell", lambda key, limit: {"status": "done"}
+    )
+    journal = Journal(tmp_path)
+    asked = {"seeds": 1, "data": ["wine", "digits"], "methods": ["Logistic regression"]}
+    run(Plan(["single"], **asked), journal)
+    keys = run(Plan(["single"], **asked, sizes=[100, 400], role="development"), journal)
+    # too few rows a class at 100; a smaller set gives all it has at 400
+    assert {(key.data, key.size) for key in keys} == {("wine", 100), ("wine", 400), ("digits", 400)}
+    assert len(Journal(tmp_path).cells) == 2 * (2 + 3)
+    assert not list(Plan(["single"], **asked, role="held-out").cells())
+
+
 def test_quick_and_full_cells_are_not_mixed(whole):
     with pytest.raises(ValueError, match="holds a quick run, and a full one was asked for"):
         check_folder(Plan(["single"]), Journal(whole[0]))
@@ -181,7 +194,14 @@ def test_the_list_names_everything(monkeypatch):
     result = runner.invoke(app, ["bench", "--list"], env={"COLUMNS": "200"})
     assert result.exit_code == 0
     text = plain(result.stdout)
-    for word in ("single: data sets", "heterogeneous: methods", "KLR-MT", "LightGBM", "landmine"):
+    for word in (
+        "single: data sets",
+        "heterogeneous: methods",
+        "KLR-MT",
+        "CatBoost",
+        "landmine",
+        "held-out",
+    ):
         assert word in text
     assert "set KINLEARN_DATA to a folder that" in text
 
@@ -196,6 +216,9 @@ def test_the_list_names_everything(monkeypatch):
             "There is no method 'magic' in single; there are LSPCCV",
         ),
         (["single", "--quick", "--datasets", "banana"], "banana is not part of the quick run"),
+        (["single", "--role", "secret"], "There is no role 'secret'; there are held-out, chosen"),
+        (["--sizes", "400"], "--sizes is for the suite single alone: leave out multitask"),
+        (["single", "--quick", "--sizes", "400"], "leave out --quick or --sizes"),
     ],
 )
 def test_what_is_not_there_is_refused(arguments, sentence, tmp_path):

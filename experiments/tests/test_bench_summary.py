@@ -31,11 +31,11 @@ LOSSES = {"LSPCCV": 0.2, "LightGBM": 0.3, "Random forest": 0.1, "Nearest neighbo
 SETS = ["iris", "wine", "digits", "banana", "magic", "adult", "vowel", "landmine"]
 
 
-def cell(data, method, seed, loss, **others):
+def cell(data, name, seed, loss, **others):
     found = {
         "suite": "single",
         "data": data,
-        "method": method,
+        "method": name,
         "seed": seed,
         "size": 9,
         "quick": False,
@@ -186,6 +186,41 @@ def test_the_committed_page_says_what_the_committed_results_say():
     )
 
 
+def test_held_out_sets_come_first_and_apart(cells):
+    tables = [
+        cell(data, method, seed, 2 * loss + wiggle(method, d, seed), size=400, n_train=243 + d)
+        for method, loss in (LOSSES | {"CatBoost": 0.15}).items()
+        for d, data in enumerate(["bands", "ring", "twonorm"])
+        for seed in range(3)
+    ]
+    chosen = [c | {"data": "pima", "size": 1500} for c in tables if c["data"] == "ring"]
+    assert "have not been measured yet" in page_text(FACTS | {"cells": cells})
+    content = FACTS | {"cells": cells + chosen + tables}
+    found = summaries_of(content["cells"])
+    keys = ["single/held-out/400", "single/chosen-on/1500", "single/development/9"]
+    assert [summary.group.key for summary in found] == keys
+    # a method measured on some groups only does not void the others
+    assert [len(summary.methods) for summary in found] == [5, 5, 4]
+    assert found[0].data == ["bands", "ring", "twonorm"]
+    alone = summary_of(cells)
+    np.testing.assert_array_equal(found[2].mean_ranks("log_loss"), alone.mean_ranks("log_loss"))
+    assert statistics_of(found[0])["role"] == "held-out"
+    text = page_text(content)
+    assert text.index("## One task, held-out tables, up to 400") < text.index("## One task, tables")
+    assert "Training rows: 243 to 245." in text
+    assert "have not been measured yet" not in text
+    assert "the held-out tables excepted" in text
+
+
+def test_sizes_of_one_suite_are_not_mixed():
+    task = {"suite": "multitask", "method": "MultiTaskLSPCCV"}
+    old = [cell("vowel", "", seed, 0.5, **task, at=1) for seed in range(2)]
+    new = cell("vowel", "", 0, 0.25, **task | {"size": 3, "at": 2})
+    found = summary_of([*old, new])
+    assert found.group.key == "multitask"
+    np.testing.assert_array_equal(found.values["log_loss"].ravel(), [0.25])
+
+
 def test_labels_are_moved_apart_in_order(rng):
     heights = rng.random(12)
     moved = spread_labels(heights, share=0.06)
@@ -203,7 +238,7 @@ def test_the_journal_keeps_whole_lines_only(tmp_path):
     lines = tmp_path / "cells.jsonl"
     lines.write_bytes(lines.read_bytes() + b'{"suite": "single", "da')
     again = Journal(tmp_path)
-    assert set(again.cells) == {Key("single", "iris", "LSPCCV", seed) for seed in (0, 1)}
+    assert set(again.cells) == {Key("single", "iris", "LSPCCV", seed, 9) for seed in (0, 1)}
     again.add(cell("iris", "LSPCCV", 2, 0.3))
     assert len(Journal(tmp_path).cells) == 3
     content = again.finish(**FACTS)

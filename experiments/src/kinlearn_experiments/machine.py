@@ -19,6 +19,7 @@ PACKAGES = (
     "joblib",
     "hmmlearn",
     "lightgbm",
+    "catboost",
     "lsanomaly",
     "opencv-python-headless",
     "soundfile",

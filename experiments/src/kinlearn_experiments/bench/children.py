@@ -57,21 +57,19 @@ def context() -> Any:
     return multiprocessing.get_context("spawn")
 
 
-def run_cell(key: Key, size: int, limit: float) -> dict[str, Any]:
+def run_cell(key: Key, limit: float) -> dict[str, Any]:
     """Measure a cell in a child; a child that fails, dies or takes too long gives a reason instead.
 
     Parameters
     ----------
     key : Key
-    size : int
-        Training size.
     limit : float
         Processor seconds after which the child is stopped (of the clock, where processor time
         cannot be limited).
     """
     processes = context()
     receiver, sender = processes.Pipe(duplex=False)
-    child = processes.Process(target=_answer, args=(sender, key, size, limit), daemon=True)
+    child = processes.Process(target=_answer, args=(sender, key, limit), daemon=True)
     child.start()
     sender.close()
     too_long = {"status": "timeout", "reason": f"not finished after {limit:g} s"}
@@ -91,7 +89,7 @@ def run_cell(key: Key, size: int, limit: float) -> dict[str, Any]:
         receiver.close()
 
 
-def _answer(sender: Connection, key: Key, size: int, limit: float) -> None:
+def _answer(sender: Connection, key: Key, limit: float) -> None:
     # Ctrl-C is for the parent, which then ends its child without a traceback.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -104,7 +102,7 @@ def _answer(sender: Connection, key: Key, size: int, limit: float) -> None:
     from kinlearn_experiments.bench.worker import measure
 
     try:
-        found = {"status": "done"} | measure(key, size)
+        found = {"status": "done"} | measure(key)
     except Exception as error:
         sentence = " ".join(f"{type(error).__name__}: {error}".split())
         found = {"status": "failed", "reason": sentence[:LONGEST_REASON]}

@@ -18,17 +18,21 @@ LINES = "cells.jsonl"
 
 
 class Key(NamedTuple):
-    """Which cell."""
+    """Which cell.
+
+    Cells were kept with their size from the beginning, so that older files are read as well.
+    """
 
     suite: str
     data: str
     method: str
     seed: int
+    size: int
 
 
 def key_of(cell: dict[str, Any]) -> Key:
     """The key of a stored cell."""
-    return Key(cell["suite"], cell["data"], cell["method"], int(cell["seed"]))
+    return Key(cell["suite"], cell["data"], cell["method"], int(cell["seed"]), int(cell["size"]))
 
 
 class Journal:
@@ -47,10 +51,10 @@ class Journal:
     >>> from pathlib import Path
     >>> from kinlearn_experiments.bench.journal import Journal, Key
     >>> folder = Path(tempfile.mkdtemp())
-    >>> cell = {"suite": "single", "data": "iris", "method": "LSPCCV", "seed": 0, "status": "done"}
+    >>> cell = {"suite": "single", "data": "iris", "method": "LSPCCV", "seed": 0, "size": 300}
     >>> Journal(folder).add(cell)
-    >>> Journal(folder).cells[Key("single", "iris", "LSPCCV", 0)]["status"]
-    'done'
+    >>> Journal(folder).cells[Key("single", "iris", "LSPCCV", 0, 300)]["size"]
+    300
     """
 
     def __init__(self, folder: Path, fresh: bool = False) -> None:

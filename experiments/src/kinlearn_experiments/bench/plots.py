@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from kinlearn.plots._style import FAINT, INK, PALETTE, close, subplots
 from kinlearn_experiments.bench.report import FIGURE
 from kinlearn_experiments.bench.statistics import cliques
-from kinlearn_experiments.bench.suites import SUITES
 from kinlearn_experiments.bench.summary import SuiteSummary
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ OURS, OTHERS = PALETTE[1], PALETTE[0]
 
 
 def draw_all(summaries: Sequence[SuiteSummary], folder: Path) -> list[Path]:
-    """Draw both pictures, a panel a suite, and return their paths."""
+    """Draw both pictures, a panel a summary, and return their paths."""
     if not summaries:
         return []
     paths = []
@@ -96,7 +95,7 @@ def rank_panel(ax: Axes, summary: SuiteSummary) -> None:
             fontsize=8,
             color=INK,
         )
-    ax.set_title(f"{_title(summary)}: mean rank by log-loss")
+    ax.set_title(f"{summary.title}: mean rank by log-loss")
 
 
 def cost_panel(ax: Axes, summary: SuiteSummary) -> None:
@@ -131,7 +130,7 @@ def cost_panel(ax: Axes, summary: SuiteSummary) -> None:
     ax.set(
         xlabel="Time of the tuned fit ÷ ours",
         ylabel="Log-loss ÷ ours",
-        title=f"{_title(summary)}: left is faster, down is better",
+        title=f"{summary.title}: left is faster, down is better",
     )
 
 
@@ -163,10 +162,6 @@ def spread_labels(heights: NDArray[np.float64], share: float = 0.055) -> NDArray
     out = np.empty_like(found)
     out[order] = level + gap * np.arange(len(found))
     return out
-
-
-def _title(summary: SuiteSummary) -> str:
-    return SUITES[summary.name].title
 
 
 def _plain(value: Any, position: Any = None) -> str:

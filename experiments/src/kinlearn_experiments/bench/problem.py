@@ -11,9 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.datasets._files import VARIABLE, data_folder
+from kinlearn_experiments.bench.roles import DEVELOPMENT
 
 Codes = NDArray[np.int64]
+# Steps of training rows; a set takes part at a larger one only where that gives it more rows.
+SIZES = (100, 400, 1500)
+# A class needs members in all folds of a calibration inside all folds of a search.
+LEAST_MEMBERS = 10
 Blocks = list[NDArray[np.float64]]
+
+
+def most_rows(rows: int) -> int:
+    """Training rows that a split may take of so many: two thirds, the others are for testing."""
+    return 2 * rows // 3
 
 
 @dataclass(frozen=True)
@@ -52,6 +62,10 @@ class DataSet:
         A few words for the list.
     files : sequence of str
         What it needs below ``KINLEARN_DATA``; empty for data that are always there.
+    role : str
+        One of `ROLES`: whether defaults were chosen on it.
+    rows, classes : int or None
+        Of the whole set, where its sizes are rows and may be asked for.
     """
 
     name: str
@@ -60,6 +74,28 @@ class DataSet:
     quick_size: int | None
     about: str
     files: Sequence[str] = ()
+    role: str = DEVELOPMENT
+    rows: int | None = None
+    classes: int | None = None
+
+    def takes(self, size: int) -> bool:
+        """Whether the set has a place among those measured at so many training rows.
+
+        It has not where a smaller size of `SIZES` already takes all the rows it can give, nor where
+        its classes would be so small on average that many were left out as too rare.
+
+        Examples
+        --------
+        >>> from kinlearn_experiments.bench.problem import DataSet
+        >>> entry = DataSet("small", None, 400, None, "", rows=300, classes=2)
+        >>> [size for size in (100, 400, 1500) if entry.takes(size)]
+        [100, 400]
+        """
+        if self.rows is None or self.classes is None:
+            return False
+        most = most_rows(self.rows)
+        below = max((step for step in SIZES if step < size), default=0)
+        return most > below and 2 * min(size, most) >= 3 * LEAST_MEMBERS * self.classes
 
     def missing(self) -> str | None:
         """Say what is missing, or nothing if the set can be read here."""
@@ -114,6 +150,8 @@ class Suite:
     data, methods : sequence
     fit : callable of (estimator, Problem)
     predict : callable of (estimator, Problem) to one table of probabilities for each block
+    sized : bool
+        Whether sizes are training rows that may be asked for; figures of each are then told apart.
     """
 
     name: str
@@ -123,6 +161,7 @@ class Suite:
     methods: Sequence[Method]
     fit: Callable[[Any, Problem], Any]
     predict: Callable[[Any, Problem], Blocks]
+    sized: bool = False
 
     def data_set(self, name: str) -> DataSet:
         """The data set of that name."""

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn_experiments.bench.groups import grouped
 from kinlearn_experiments.bench.qualities import GREATER
+from kinlearn_experiments.bench.roles import MEANING
 from kinlearn_experiments.bench.suites import SUITES
 from kinlearn_experiments.bench.summary import SuiteSummary, summarise
 from kinlearn_experiments.results import finite
@@ -26,11 +28,15 @@ NAMES = {
 
 
 def summaries_of(cells: Iterable[dict[str, Any]]) -> list[SuiteSummary]:
-    """A summary for every suite that has cells."""
-    known = list(cells)
+    """A summary for every group of cells that has some, those of held-out sets first."""
     found = (
-        summarise(known, suite.name, suite.ours, [method.name for method in suite.methods])
-        for suite in SUITES.values()
+        summarise(
+            own,
+            group,
+            SUITES[group.suite].ours,
+            [method.name for method in SUITES[group.suite].methods],
+        )
+        for group, own in grouped(cells).items()
     )
     return [summary for summary in found if summary is not None]
 
@@ -111,12 +117,16 @@ def extent(summary: SuiteSummary) -> str:
     """How much stands behind the figures of a suite."""
     splits = summary.complete.sum(axis=1)
     low, high = int(splits.min()), int(splits.max())
-    absent = [d.name for d in SUITES[summary.name].data if d.name not in summary.data]
-    found = (
+    absent = [name for name in summary.group.sets() if name not in summary.data]
+    role, (least, most) = summary.group.role, summary.rows
+    found = "" if role is None else f"{MEANING[role]} "
+    found += (
         f"{len(summary.data)} data sets ({', '.join(summary.data)}), "
         f"{low if low == high else f'{low} to {high}'} split{'' if high == 1 else 's'} of each, "
         f"{len(summary.methods)} methods."
     )
+    if summary.group.size is not None and most:
+        found += f" Training rows: {least if least == most else f'{least} to {most}'}."
     if absent:
         found += f" Not measured, or not with every method: {', '.join(absent)}."
     if high == 1:
@@ -144,7 +154,7 @@ def markdown(content: dict[str, Any]) -> str:
     parts = ["# Benchmark", describe(content), READING]
     for summary in summaries:
         parts += [
-            f"## {SUITES[summary.name].title} (`{summary.name}`)",
+            f"## {summary.title} (`{summary.group.key}`)",
             extent(summary),
             table(*overview(summary)),
             test_sentence(summary),
@@ -176,7 +186,7 @@ def describe(content: dict[str, Any]) -> str:
     facts = content["machine"]
     packages = ", ".join(
         f"{name} {facts['packages'][name]}"
-        for name in ("kinlearn", "numpy", "scikit-learn", "lightgbm")
+        for name in ("kinlearn", "numpy", "scikit-learn", "lightgbm", "catboost")
         if name in facts["packages"]
     )
     left_out = "; ".join(f"{name}: {reason}" for name, reason in content["left_out"].items())
@@ -189,9 +199,11 @@ def describe(content: dict[str, Any]) -> str:
 
 
 def statistics_of(summary: SuiteSummary) -> dict[str, Any]:
-    """Ranks and tests of a suite, for the results file."""
+    """Ranks and tests of a group, for the results file."""
     friedman = summary.friedman(FIGURE)
     return {
+        "role": summary.group.role,
+        "size": summary.group.size,
         "data": summary.data,
         "mean_ranks": _rounded(dict(zip(summary.methods, summary.mean_ranks(FIGURE), strict=True))),
         "friedman_p": finite(friedman.p_value),

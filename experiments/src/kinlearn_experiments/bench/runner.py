@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from kinlearn_experiments.bench.children import one_thread_each, run_cell
 from kinlearn_experiments.bench.journal import Journal, Key
 from kinlearn_experiments.bench.problem import DataSet, Method
+from kinlearn_experiments.bench.roles import ROLES
 from kinlearn_experiments.bench.suites import SUITES
 from kinlearn_experiments.machine import machine_facts
 
@@ -34,6 +35,10 @@ class Plan:
         Processor seconds for one cell.
     data, methods : sequence of str
         Only these; empty for all.
+    sizes : sequence of int
+        Training rows, for suites in which these may be asked for; empty for each set's own size.
+    role : str or None
+        Only data sets of this role.
     """
 
     suites: Sequence[str]
@@ -42,13 +47,15 @@ class Plan:
     limit: float = 120.0
     data: Sequence[str] = ()
     methods: Sequence[str] = ()
+    sizes: Sequence[int] = ()
+    role: str | None = None
 
     def wanted_data(self, suite: str) -> list[DataSet]:
         """Data sets asked for that can be read here."""
         return [
             entry
             for entry in SUITES[suite].data
-            if (not self.data or entry.name in self.data)
+            if self._asked(entry)
             and (not self.quick or entry.quick_size is not None)
             and entry.missing() is None
         ]
@@ -70,23 +77,41 @@ class Plan:
                 if (not self.methods or method.name in self.methods) and method.missing():
                     found[method.name] = str(method.missing())
             for entry in SUITES[suite].data:
-                wanted = entry.name in self.data or (not self.data and not self.quick)
-                if wanted and entry.missing():
+                wanted = entry.name in self.data or not self.quick
+                if wanted and self._asked(entry) and entry.missing():
                     found[f"{suite}/{entry.name}"] = str(entry.missing())
         return found
 
-    def cells(self) -> Iterator[tuple[Key, int]]:
-        """Keys and training sizes: methods side by side, so that a busy hour hits all alike."""
+    def sizes_of(self, entry: DataSet) -> list[int]:
+        """The sizes asked for at which the data set takes part, or its own."""
+        if self.sizes:
+            return [size for size in dict.fromkeys(self.sizes) if entry.takes(size)]
+        return [entry.quick_size if self.quick and entry.quick_size else entry.size]
+
+    def cells(self) -> Iterator[Key]:
+        """Keys: methods side by side, so that a busy hour hits all alike."""
         for seed in range(self.seeds):
             for suite in self.suites:
                 for entry in self.wanted_data(suite):
-                    size = entry.quick_size if self.quick else entry.size
-                    for method in self.wanted_methods(suite):
-                        yield Key(suite, entry.name, method.name, seed), int(size or entry.size)
+                    for size in self.sizes_of(entry):
+                        for method in self.wanted_methods(suite):
+                            yield Key(suite, entry.name, method.name, seed, size)
+
+    def _asked(self, entry: DataSet) -> bool:
+        return (not self.data or entry.name in self.data) and self.role in (None, entry.role)
 
 
 def check_names(plan: Plan) -> None:
-    """Refuse names that no suite asked for has."""
+    """Refuse names that no suite asked for has, and sizes where they cannot be asked for."""
+    if plan.role is not None and plan.role not in ROLES:
+        raise ValueError(f"There is no role {plan.role!r}; there are {', '.join(ROLES)}.")
+    if plan.sizes:
+        fixed = [name for name in plan.suites if not SUITES[name].sized]
+        if fixed:
+            sized = ", ".join(name for name in SUITES if SUITES[name].sized)
+            raise ValueError(f"--sizes is for the suite {sized} alone: leave out {fixed[0]}.")
+        if plan.quick:
+            raise ValueError("The quick run has its own sizes: leave out --quick or --sizes.")
     for kind, given, known in (
         ("data set", plan.data, [d.name for s in plan.suites for d in SUITES[s].data]),
         ("method", plan.methods, [m.name for s in plan.suites for m in SUITES[s].methods]),
@@ -120,12 +145,12 @@ def check_folder(plan: Plan, journal: Journal) -> None:
             )
 
 
-def is_finished(cell: dict[str, Any] | None, size: int, limit: float, retry: bool) -> bool:
+def is_finished(cell: dict[str, Any] | None, limit: float, retry: bool) -> bool:
     """Whether a stored cell answers what is asked now.
 
     A cell that ran out of time is tried again only with more of it, one that failed only if asked.
     """
-    if cell is None or cell["protocol"] != PROTOCOL or cell["size"] != size:
+    if cell is None or cell["protocol"] != PROTOCOL:
         return False
     if cell["status"] == "timeout":
         return bool(cell["limit"] >= limit)
@@ -153,34 +178,34 @@ def run(
     tell = report or (lambda key, cell: None)
     keys = []
     with one_thread_each():
-        for key, size in plan.cells():
+        for key in plan.cells():
             keys.append(key)
             stored = journal.cells.get(key)
-            if not is_finished(stored, size, plan.limit, retry):
+            if not is_finished(stored, plan.limit, retry):
                 tell(key, None)
-                journal.add(_measured(key, size, plan.quick, plan.limit, journal))
+                journal.add(_measured(key, plan.quick, plan.limit, journal))
             tell(key, journal.cells[key])
     return keys
 
 
-def _measured(key: Key, size: int, quick: bool, limit: float, journal: Journal) -> dict[str, Any]:
+def _measured(key: Key, quick: bool, limit: float, journal: Journal) -> dict[str, Any]:
     started = time.time()
-    facts = {**key._asdict(), "size": size, "quick": quick, "protocol": PROTOCOL}
+    facts = {**key._asdict(), "quick": quick, "protocol": PROTOCOL}
     first = journal.cells.get(key._replace(seed=0))
-    if key.seed and first and _out_of_time(first, size, limit):
+    if key.seed and first and _out_of_time(first, limit):
         # Other splits of the same size would take as long.
         return facts | {
             "status": "timeout",
             "reason": f"the first split was not finished after {first['limit']:g} s",
             "limit": limit,
         }
-    found = run_cell(key, size, limit)
+    found = run_cell(key, limit)
     extra = {"limit": limit} if found["status"] == "timeout" else {}
     return facts | found | extra | {"at": int(started)}
 
 
-def _out_of_time(cell: dict[str, Any], size: int, limit: float) -> bool:
-    return bool(cell["status"] == "timeout" and cell["size"] == size and cell["limit"] >= limit)
+def _out_of_time(cell: dict[str, Any], limit: float) -> bool:
+    return bool(cell["status"] == "timeout" and cell["limit"] >= limit)
 
 
 def facts_of(plan: Plan) -> dict[str, Any]:

@@ -18,6 +18,7 @@ SUITES: dict[str, Suite] = {
         single.METHODS,
         single.fit,
         single.predict,
+        sized=True,
     ),
     "multitask": Suite(
         "multitask",

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn_experiments.bench import statistics
-from kinlearn_experiments.bench.journal import Key, key_of
+from kinlearn_experiments.bench.groups import Group
+from kinlearn_experiments.bench.journal import key_of
 from kinlearn_experiments.bench.qualities import GREATER, QUALITIES
 
 Floats = NDArray[np.float64]
@@ -24,11 +25,12 @@ LEAST_SECONDS = 1e-4
 
 @dataclass
 class SuiteSummary:
-    """The figures of one suite.
+    """The figures of one group of cells.
 
     Attributes
     ----------
-    name, ours : str
+    group : Group
+    ours : str
     data, methods : list of str
         In the order of the cells; ours first.
     seeds : list of int
@@ -40,9 +42,11 @@ class SuiteSummary:
         Cells that failed or ran out of time.
     n_missing : int
         Cells that were not measured.
+    rows : tuple of int
+        The least and the largest number of training rows.
     """
 
-    name: str
+    group: Group
     ours: str
     data: list[str]
     methods: list[str]
@@ -51,6 +55,17 @@ class SuiteSummary:
     complete: NDArray[np.bool_]
     failures: Cells = field(default_factory=list)
     n_missing: int = 0
+    rows: tuple[int, int] = (0, 0)
+
+    @property
+    def name(self) -> str:
+        """The suite."""
+        return self.group.suite
+
+    @property
+    def title(self) -> str:
+        """What is compared, for people."""
+        return self.group.title
 
     def means(self, figure: str) -> Floats:
         """Mean over splits, shape (n_data, n_methods); NaN where a split failed."""
@@ -130,27 +145,28 @@ class SuiteSummary:
 
 
 def summarise(
-    cells: Iterable[dict[str, Any]], suite: str, ours: str, order: list[str]
+    cells: Iterable[dict[str, Any]], group: Group, ours: str, order: list[str]
 ) -> SuiteSummary | None:
-    """Figures of one suite from its cells, or None where there are none to compare.
+    """Figures of one group from its cells, or None where there are none to compare.
 
     Parameters
     ----------
     cells : iterable of dict
-        Of any suites.
-    suite, ours : str
+        Of that group.
+    group : Group
+    ours : str
     order : list of str
         The order methods are shown in; those not named come last.
     """
-    chosen = {key_of(cell): cell for cell in cells if cell["suite"] == suite}
-    present = {key.method for key in chosen}
+    chosen = {key_of(cell)[1:4]: cell for cell in cells}
+    present = {method for _, method, _ in chosen}
     methods = [name for name in order if name in present]
     methods += sorted(present - set(methods))
-    seeds = sorted({key.seed for key in chosen})
+    seeds = sorted({seed for _, _, seed in chosen})
     data = [
         name
-        for name in dict.fromkeys(key.data for key in chosen)
-        if any(all(Key(suite, name, m, s) in chosen for m in methods) for s in seeds)
+        for name in dict.fromkeys(name for name, _, _ in chosen)
+        if any(all((name, m, s) in chosen for m in methods) for s in seeds)
     ]
     if ours not in methods or not data:
         return None
@@ -158,7 +174,7 @@ def summarise(
     values = {figure: np.full(shape, np.nan) for figure in (*QUALITIES, *COSTS)}
     found = np.zeros(shape, dtype=bool)
     for place in np.ndindex(shape):
-        cell = chosen.get(Key(suite, data[place[0]], methods[place[1]], seeds[place[2]]))
+        cell = chosen.get((data[place[0]], methods[place[1]], seeds[place[2]]))
         if cell is None:
             continue
         found[place] = True
@@ -167,6 +183,18 @@ def summarise(
                 table[place] = cell[figure]
     complete: NDArray[np.bool_] = np.all(found, axis=1)
     failures = [cell for cell in chosen.values() if cell["status"] != "done"]
+    rows = [
+        cell["n_train"] for cell in chosen.values() if cell["data"] in data and "n_train" in cell
+    ]
     return SuiteSummary(
-        suite, ours, data, methods, seeds, values, complete, failures, int((~found).sum())
+        group,
+        ours,
+        data,
+        methods,
+        seeds,
+        values,
+        complete,
+        failures,
+        int((~found).sum()),
+        (min(rows, default=0), max(rows, default=0)),
     )

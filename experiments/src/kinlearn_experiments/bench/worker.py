@@ -17,7 +17,7 @@ from kinlearn_experiments.bench.suites import SUITES
 from kinlearn_experiments.results import finite
 
 # Imported before the first cell, so that no cell pays for it.
-for _package in ("lightgbm", "lsanomaly", "scipy.io"):
+for _package in ("lightgbm", "catboost", "lsanomaly", "scipy.io"):
     # One that is broken fails in its own cells, with the reason.
     with contextlib.suppress(ImportError):
         importlib.import_module(_package)
@@ -27,14 +27,14 @@ SHORT_SECONDS = 0.1
 REPEATS = 5
 
 
-def measure(key: Key, size: int) -> dict[str, Any]:
+def measure(key: Key) -> dict[str, Any]:
     """Fit and score one method on one split, on one thread.
 
     Times are of the whole tuned fit and of one prediction of all test rows: wall seconds, and
     processor seconds, which on one thread do not see what else the machine is doing.
     """
     suite = SUITES[key.suite]
-    problem = suite.data_set(key.data).draw(size, key.seed)
+    problem = suite.data_set(key.data).draw(key.size, key.seed)
     model = suite.method(key.method).make(problem)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -43,6 +43,16 @@ def bench(
     datasets: Annotated[
         list[str] | None, typer.Option(help="Only this data set; may be repeated.")
     ] = None,
+    sizes: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=20, help="Training rows, of single alone: 100, 400, 1500; may be repeated."
+        ),
+    ] = None,
+    role: Annotated[
+        str | None,
+        typer.Option(help="Only data sets of this role: held-out, chosen-on or development."),
+    ] = None,
     limit: Annotated[
         float | None,
         typer.Option(
@@ -84,6 +94,8 @@ def bench(
             limit=limit or (QUICK_LIMIT if quick else LIMIT),
             data=datasets or (),
             methods=methods or (),
+            sizes=sizes or (),
+            role=role,
         )
         check_names(plan)
         console = Console(stderr=json_output)
@@ -109,7 +121,6 @@ def _measure(
         test_sentence,
     )
     from kinlearn_experiments.bench.runner import check_folder, facts_of, run
-    from kinlearn_experiments.bench.suites import SUITES
     from kinlearn_experiments.commands.bench_progress import CellProgress
     from kinlearn_experiments.results import readable
 
@@ -119,7 +130,9 @@ def _measure(
         console.print(f"Left out: {name}, {reason}.", highlight=False, soft_wrap=True)
     wanted = sum(1 for _ in plan.cells())
     if not wanted:
-        raise ValueError("Nothing to measure: no data set asked for can be read here.")
+        raise ValueError(
+            "Nothing to measure: no data set asked for can be read here, or has so many rows."
+        )
     facts = facts_of(plan)
     keys: list[Key] = []
     stopped = False
@@ -128,12 +141,13 @@ def _measure(
             keys = run(plan, journal, retry=retry, report=progress)
         except KeyboardInterrupt:
             stopped = True
-            keys = [key for key, _ in plan.cells() if key in journal.cells]
+            keys = [key for key in plan.cells() if key in journal.cells]
     shown = summaries_of([journal.cells[key] for key in keys])
     content = journal.finish(
         **facts,
         statistics={
-            summary.name: statistics_of(summary) for summary in summaries_of(journal.cells.values())
+            summary.group.key: statistics_of(summary)
+            for summary in summaries_of(journal.cells.values())
         },
     )
     report = out / "report.md"
@@ -143,7 +157,7 @@ def _measure(
     else:
         for summary in shown:
             header, rows = overview(summary)
-            console.print(_rich_table(SUITES[summary.name].title, header, rows))
+            console.print(_rich_table(summary.title, header, rows))
             console.print(test_sentence(summary), highlight=False)
             for line in failure_lines(summary):
                 console.print(line, highlight=False)
@@ -175,11 +189,12 @@ def _show_list(plan: Plan, console: Console) -> None:
     for name in plan.suites:
         suite = SUITES[name]
         data: Any = Table(title=f"{name}: data sets", title_justify="left")
-        for column in ("data set", "about", "size", "quick", "missing"):
+        for column in ("data set", "role", "about", "size", "quick", "missing"):
             data.add_column(column)
         for entry in suite.data:
             quick = "" if entry.quick_size is None else str(entry.quick_size)
-            data.add_row(entry.name, entry.about, str(entry.size), quick, entry.missing() or "")
+            missing = entry.missing() or ""
+            data.add_row(entry.name, entry.role, entry.about, str(entry.size), quick, missing)
         known = Table(title=f"{name}: methods", title_justify="left")
         for column in ("method", "tuned by", "missing"):
             known.add_column(column)

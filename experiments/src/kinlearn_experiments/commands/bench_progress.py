@@ -21,11 +21,11 @@ class CellProgress:
     >>> from rich.console import Console
     >>> from kinlearn_experiments.bench.journal import Key
     >>> from kinlearn_experiments.commands.bench_progress import CellProgress
-    >>> key = Key("single", "iris", "LSPCCV", 0)
+    >>> key = Key("single", "iris", "LSPCCV", 0, 300)
     >>> with CellProgress(Console(), total=1) as progress:
     ...     progress(key, None)
     ...     progress(key, {"status": "done"})
-    single, iris, split 0
+    single, iris, split 0, size 300
     """
 
     def __init__(self, console: Console, total: int) -> None:
@@ -34,7 +34,7 @@ class CellProgress:
         self._bar = cell_bar(console, speed_estimate_period=24 * 3600.0)
         self._task = self._bar.add_task("", total=total)
         self._measuring = False
-        self._group: tuple[str, str, int] | None = None
+        self._group: tuple[str, str, int, int] | None = None
 
     def __enter__(self) -> CellProgress:
         self._bar.start()
@@ -48,9 +48,11 @@ class CellProgress:
         if cell is None:
             self._measuring = True
             self._bar.update(self._task, description=f"{key.data}: {key.method}")
-            group = (key.suite, key.data, key.seed)
+            group = (key.suite, key.data, key.seed, key.size)
             if group != self._group and not self._console.is_terminal:
-                self._console.print(f"{key.suite}, {key.data}, split {key.seed}", highlight=False)
+                self._console.print(
+                    f"{key.suite}, {key.data}, split {key.seed}, size {key.size}", highlight=False
+                )
             self._group = group
             return
         if not self._measuring:

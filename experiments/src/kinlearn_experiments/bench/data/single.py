@@ -1,4 +1,8 @@
-"""Single-task sets: one table of rows, one label each."""
+"""Single-task sets: one table of rows, one label each.
+
+The sets named here are development sets: defaults were chosen on them. The tables of `tables.py`,
+one half of which is held out, join them.
+"""
 
 from __future__ import annotations
 
@@ -16,28 +20,20 @@ from kinlearn.datasets import (
     load_vowel,
     make_gaussian_mixture_toy,
 )
+from kinlearn_experiments.bench.data import tables
 from kinlearn_experiments.bench.data.folder import read_csv_one_hot, read_npz
-from kinlearn_experiments.bench.data.splits import codes_of, standardised
+from kinlearn_experiments.bench.data.splits import codes_of, draw_rows, standardised
 from kinlearn_experiments.bench.problem import DataSet, Problem
+from kinlearn_experiments.bench.roles import DEVELOPMENT
 
 Data = tuple[NDArray[np.float64], NDArray[Any]]
-TEST_ROWS = 2000
 SIZE, QUICK_SIZE = 300, 120
-# A class needs members in all folds of a calibration inside all folds of a search.
-LEAST_MEMBERS = 10
 
 
 def draw(load: Callable[[], Data], n_train: int, seed: int) -> Problem:
-    """Draw at most `n_train` rows, two thirds of all at most, and test rows from the others.
-
-    Classes too rare among the training rows are left out, for all methods alike.
-    """
+    """Draw rows and standardise them by the training rows."""
     X, y = load()
-    n_train = min(n_train, 2 * len(y) // 3)
-    order = np.random.RandomState(seed).permutation(len(y))
-    train, test = order[:n_train], order[n_train : n_train + TEST_ROWS]
-    classes, counts = np.unique(y[train], return_counts=True)
-    train = train[np.isin(y[train], classes[counts >= LEAST_MEMBERS])]
+    train, test = draw_rows(y, n_train, seed)
     codes, truth, known = codes_of(y[train], y[test])
     rows, others = standardised(X[train], X[test][known])
     return Problem((rows, codes), (others,), [truth], len(train))
@@ -98,14 +94,36 @@ SOURCES = {
         fashion, "10 kinds of clothes, 784 pixels", "fashion_mnist/t10k-images-idx3-ubyte.gz"
     ),
 }
-DATA = tuple(
-    DataSet(
-        name,
-        partial(draw, source.load),
-        SIZE,
-        QUICK_SIZE if source.file is None else None,
-        source.about,
-        () if source.file is None else (source.file,),
-    )
-    for name, source in SOURCES.items()
+# Rows and classes, known before anything is read.
+EXTENTS = {
+    "iris": (150, 3),
+    "wine": (178, 3),
+    "breast_cancer": (569, 2),
+    "digits": (1797, 10),
+    "gaussian_mixture": (3000, 2),
+    "banana": (5300, 2),
+    "magic": (19020, 2),
+    "adult": (32561, 2),
+    "landmine": (14820, 2),
+    "shuttle": (58000, 7),
+    "satimage": (6435, 6),
+    "penbased": (10992, 10),
+    "vowel": (990, 11),
+    "fashion": (10000, 10),
+}
+DATA = (
+    *(
+        DataSet(
+            name,
+            partial(draw, source.load),
+            SIZE,
+            QUICK_SIZE if source.file is None else None,
+            source.about,
+            () if source.file is None else (source.file,),
+            DEVELOPMENT,
+            *EXTENTS[name],
+        )
+        for name, source in SOURCES.items()
+    ),
+    *tables.DATA,
 )

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kinlearn_experiments.bench.problem import LEAST_MEMBERS, most_rows
+
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
+TEST_ROWS = 2000
 
 
 def standardised(train: Floats, *others: Floats) -> list[Floats]:
@@ -24,6 +27,18 @@ def standardised(train: Floats, *others: Floats) -> list[Floats]:
     varies = np.ptp(train, axis=0) > 0
     mean, spread = train[:, varies].mean(axis=0), train[:, varies].std(axis=0)
     return [(rows[:, varies] - mean) / spread for rows in (train, *others)]
+
+
+def draw_rows(y: NDArray[Any], n_train: int, seed: int) -> tuple[Index, Index]:
+    """At most `n_train` rows, two thirds of all at most, and test rows from the others.
+
+    Classes too rare among the training rows are left out there, for all methods alike.
+    """
+    n_train = min(n_train, most_rows(len(y)))
+    order = np.random.RandomState(seed).permutation(len(y))
+    train, test = order[:n_train], order[n_train : n_train + TEST_ROWS]
+    classes, counts = np.unique(y[train], return_counts=True)
+    return train[np.isin(y[train], classes[counts >= LEAST_MEMBERS])], test
 
 
 def codes_of(

@@ -19,6 +19,7 @@ from sklearn.utils.fixes import parse_version
 from kinlearn import LSPCCV, KernelLogisticRegressionCV
 from kinlearn.kernels import median_width, resolve_kernel
 from kinlearn_experiments.bench.methods.anomaly import Lsanomaly
+from kinlearn_experiments.bench.methods.catboost import CatBoostCV
 from kinlearn_experiments.bench.methods.prevalidated_ridge import PrevalidatedRidge
 from kinlearn_experiments.bench.methods.trees import BoostingCV, ForestCV, LightGBMCV
 from kinlearn_experiments.bench.methods.tuning import folds, gammas, tuned
@@ -122,6 +123,12 @@ METHODS = (
         lambda problem: LightGBMCV(),
         "early stopping, 2 tree sizes, 3-fold, log-loss",
         "lightgbm",
+    ),
+    Method(
+        "CatBoost",
+        lambda problem: CatBoostCV(),
+        "early stopping, 2 depths, 5-fold, log-loss",
+        "catboost",
     ),
     Method(
         "Random forest", lambda problem: ForestCV(), "300 trees, 3 leaf sizes, out-of-bag log-loss"
