@@ -134,6 +134,12 @@ def check_prior_shift(found):
     assert (order[0] == order[1]).mean() > 0.99
 
 
+def check_relevance(found):
+    losses = list(found["losses"].values())
+    assert losses[1] < 0.9 * losses[0]
+    assert set(np.argsort(-found["seeing"].feature_relevance_)[:2]) == {0, 1}
+
+
 def check_stacking(found):
     *better, last = found["middles"].values()
     assert max(better) < 1
@@ -236,6 +242,7 @@ CHECKS = {
     "one_task/plot_leave_one_out.py": check_leave_one_out,
     "one_task/plot_posterior_rules.py": check_posterior_rules,
     "one_task/plot_prior_shift.py": check_prior_shift,
+    "one_task/plot_relevance.py": check_relevance,
     "one_task/plot_stacking.py": check_stacking,
     "one_task/plot_unfamiliar.py": check_unfamiliar,
 }

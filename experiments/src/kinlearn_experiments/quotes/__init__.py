@@ -16,6 +16,7 @@ TOPICS = (
     "bench",
     "reproduction",
     "trust",
+    "kernels",
 )
 
 
