@@ -2,9 +2,9 @@
 What a model looks at
 =====================
 
-A kernel that sees all columns alike spends its rows on columns that say nothing. ``metric=`` learns
-from the gradient of a first fit along which columns the classes change, and gives the kernels another
-look in that metric; ``feature_relevance_`` tells what was learnt.
+A kernel that sees all columns alike spends its rows on columns that say nothing. ``metric=``
+learns from the gradient of a first fit along which columns the classes change, and gives the
+kernels another look in that metric; ``feature_relevance_`` tells what was learnt.
 """
 
 import matplotlib.pyplot as plt
@@ -29,8 +29,9 @@ def label(rows):
 y, y_new = label(X), label(X_new)
 
 # %%
-# The same kernels, with and without a metric. Its blocks are further points of the stack, weighed by
-# held-out scores of rows that the metric was not learnt from: where it does not help it gets no weight.
+# The same kernels, with and without a metric. Its blocks are further points of the stack, weighed
+# by held-out scores of rows that the metric was not learnt from: where it does not help it gets no
+# weight.
 
 plain = LSPCCV(metric=None).fit(X, y)
 seeing = LSPCCV(metric="diagonal").fit(X, y)

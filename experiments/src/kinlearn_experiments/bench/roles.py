@@ -12,8 +12,8 @@ ROLES = {
     DEVELOPMENT: "development sets",
 }
 MEANING = {
-    HELD_OUT: "These tables are for checking: of our defaults, the kernels and the metric alone were "
-    "chosen with them in sight.",
+    HELD_OUT: "These tables are for checking: of our defaults, the kernels and the metric alone "
+    "were chosen with them in sight.",
     CHOSEN_ON: "Defaults may be chosen on these tables; the held-out ones are of the same kind.",
     DEVELOPMENT: "Defaults of ours were chosen on sets among these.",
 }

@@ -2,8 +2,8 @@
 
 Half of the tables are there to choose defaults by, the other half is held out. The halves are the
 even and the odd positions (from 0) of the names in alphabetical order. The kernels and the metric
-of LSPCCV's default were chosen with both halves in sight (``measures.kernels``); australian and crx, which are one set of applicants coded in two ways, both fall
-into the first.
+of LSPCCV's default were chosen with both halves in sight (``measures.kernels``). australian and
+crx, which are one set of applicants coded in two ways, both fall into the first.
 
 What a column needs (mean, spread, categories, the fill of missing cells) is learnt from the
 training rows alone. Numbers are standardised, categories become one column each of 0 and 1. All
