@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kinlearn_experiments.bench.journal import Journal, Key, read_results
-from kinlearn_experiments.bench.page import page_text, write_page
+from kinlearn_experiments.bench.page import NOT_YET, page_text, write_page
 from kinlearn_experiments.bench.plots import spread_labels
 from kinlearn_experiments.bench.reading import reading, short_answer, verdicts
 from kinlearn_experiments.bench.report import (
@@ -194,7 +194,7 @@ def test_held_out_sets_come_first_and_apart(cells):
         for seed in range(3)
     ]
     chosen = [c | {"data": "pima", "size": 1500} for c in tables if c["data"] == "ring"]
-    assert "have not been measured yet" in page_text(FACTS | {"cells": cells})
+    assert NOT_YET in page_text(FACTS | {"cells": cells})
     content = FACTS | {"cells": cells + chosen + tables}
     found = summaries_of(content["cells"])
     keys = ["single/held-out/400", "single/chosen-on/1500", "single/development/9"]
@@ -208,7 +208,7 @@ def test_held_out_sets_come_first_and_apart(cells):
     text = page_text(content)
     assert text.index("## One task, held-out tables, up to 400") < text.index("## One task, tables")
     assert "Training rows: 243 to 245." in text
-    assert "have not been measured yet" not in text
+    assert NOT_YET not in text
     assert "the held-out tables excepted" in text
 
 

@@ -149,7 +149,7 @@ prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
     >>> model.predict_proba(X[80:]).shape
     (80, 6)
     >>> sorted(model.cv_results_["params"][0])
-    ['reg', 'sharing', 'sigma']
+    ['kernel', 'reg', 'sharing', 'sigma']
     """
 
     partial_fit = streaming.partial_fit
