@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import nnls
 from sklearn.metrics import accuracy_score, f1_score, log_loss, roc_auc_score
 
 from kinlearn.posterior import Link
@@ -11,7 +10,7 @@ from kinlearn.selection.combine import refined_weights, stack_weights, within_se
 from kinlearn.selection.links import fit_beta, log_loss_rows, smooth
 from kinlearn.selection.scoring import weighted_auc, why_undefined
 from naive.lspc import one_hot
-from naive.posterior import naive_class_calibration, naive_refined_weights
+from naive.posterior import naive_class_calibration, naive_refined_weights, naive_stack_weights
 from one_kernel import LSPCCV
 
 
@@ -119,15 +118,43 @@ def test_weighted_auc_equals_scikit_learns(rng):
 
 
 class TestCombination:
-    def test_stacking_is_non_negative_least_squares(self, rng):
-        targets = np.eye(3)[rng.integers(0, 3, size=50)]
-        scores = targets + rng.normal(size=(6, 50, 3)) * np.linspace(0.3, 2, 6)[:, None, None]
-        weights = rng.uniform(0.5, 2, size=50)
-        root = np.repeat(np.sqrt(weights), 3)
-        expected, _ = nnls((scores.reshape(6, -1) * root).T, targets.ravel() * root)
+    @pytest.mark.parametrize("n", [10, 50, 2000])
+    def test_stacking_is_non_negative_least_squares_near_the_best(self, n, rng):
+        targets = np.eye(3)[rng.integers(0, 3, size=n)]
+        scores = targets + rng.normal(size=(6, n, 3)) * np.linspace(2, 0.8, 6)[:, None, None]
+        weights = rng.uniform(0.5, 2, size=n)
         found = stack_weights(scores, targets, weights)
-        np.testing.assert_allclose(found, expected / expected.sum(), atol=2e-3)
+        expected = naive_stack_weights(scores, targets, weights)
+        np.testing.assert_allclose(found, expected, atol=2e-3)
         assert found.sum() == pytest.approx(1.0)
+
+    def test_points_alike_have_one_answer(self, rng):
+        targets = np.eye(2)[rng.integers(0, 2, size=60)]
+        first = targets + rng.normal(size=(60, 2))
+        scores = np.stack([first, first + 1e-9 * rng.normal(size=(60, 2)), targets - 0.5 * first])
+        weights = stack_weights(scores, targets, np.ones(60))
+        moved = scores + 1e-8 * rng.normal(size=scores.shape)
+        np.testing.assert_allclose(stack_weights(moved, targets, np.ones(60)), weights, atol=1e-5)
+
+    def test_a_point_of_huge_scores_hides_no_other(self, rng):
+        targets = np.eye(2)[rng.integers(0, 2, size=60)]
+        scores = targets + rng.normal(size=(3, 60, 2))
+        huge = 1e12 * rng.normal(size=(1, 60, 2))
+        found = stack_weights(np.concatenate([scores, huge]), targets, np.ones(60))
+        expected = stack_weights(scores, targets, np.ones(60))
+        np.testing.assert_allclose(found, np.append(expected, 0.0), atol=1e-9)
+
+    @pytest.mark.filterwarnings("ignore:The best")
+    def test_few_rows_are_stacked_and_averaged(self, noisy):
+        X, y = (part[:40] for part in noisy)
+        few = search(posterior="rounded").fit(X, y)
+        targets = np.eye(few.classes_.size)[np.searchsorted(few.classes_, y)][few.cv_rows_]
+        stacked = stack_weights(few.cv_scores_, targets, np.ones(40))
+        errors = -np.square(few.cv_scores_ - targets).mean(axis=2)
+        averaged = within_se_weights(errors, np.ones(40), errors.mean(axis=1).argmax())
+        share = 1 / (1 + (40 / 35) ** 2)
+        expected = (1 - share) * stacked + share * averaged
+        np.testing.assert_allclose(few.weights_, expected, atol=1e-9)
 
     def test_scores_worse_than_nothing_get_no_weight(self):
         targets = np.eye(2)[[0, 1, 0]]

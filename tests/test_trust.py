@@ -110,6 +110,17 @@ def test_the_held_out_log_loss_of_noise_is_that_of_new_rows(n):
     assert 0.9 <= np.mean(ratios) <= (1.12 if n == 20 else 1.1), np.mean(ratios)
 
 
+@pytest.mark.parametrize("n", [30, 60, 100])
+def test_noise_is_not_reported_below_the_entropy_of_its_classes(n):
+    excess = []
+    for seed in range(20):
+        rng = np.random.default_rng([n, 7, seed])
+        X, y = balanced_noise(n, 3, 2, rng)
+        excess.append(log_loss(y, LSPCCV().fit(X, y).held_out_proba()) - np.log(2.0))
+    error = np.std(excess, ddof=1) / np.sqrt(len(excess))
+    assert np.mean(excess) >= -2 * error, (np.mean(excess), error)
+
+
 # -- class weights ----------------------------------------------------------------------------
 
 

@@ -45,6 +45,21 @@ def naive_beta(scores, targets):
     ).x
 
 
+def naive_stack_weights(scores, targets, weights):
+    """Least squares over weights that are not negative, near the point of the least error."""
+    errors = np.array([weights @ np.square(targets - q).sum(axis=1) for q in scores])
+    variance = errors.min() / (weights.sum() * targets.shape[1])
+    alone = np.eye(len(scores))[errors.argmin()]
+
+    def objective(v):
+        rest = targets - np.tensordot(v, scores, axes=1)
+        return weights @ np.square(rest).sum(axis=1) + 30 * variance * np.sum((v - alone) ** 2)
+
+    bounds = [(0, None)] * len(scores)
+    found = minimize(objective, alone, bounds=bounds, tol=1e-12, method="L-BFGS-B").x
+    return found / found.sum()
+
+
 def naive_refined_weights(scores, targets, weights, start, beta, offsets=False):
     """The weights of points, none negative, of least log-loss plus their distance from beta·start.
 

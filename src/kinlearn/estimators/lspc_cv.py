@@ -67,9 +67,10 @@ class LSPCCV(KernelClassifier):
         ``"stack"``: non-negative least squares of the targets on the held-out scores of the whole
         grid, then, for the calibrated posterior, the weights of the points it keeps moved towards
         the least log-loss, and a scale and an offset for each class, shrunk towards one scale and
-        no offset (not with a class_weight, whose scores are meant to lean). ``"within_se"``: the
-        average of the points within two paired standard errors of the best. ``"best"``: the best
-        point alone.
+        no offset (not with a class_weight, whose scores are meant to lean); with few rows the
+        weights stay near the best point, and are in part those of ``"within_se"``.
+        ``"within_se"``: the average of the points within two paired standard errors of the best.
+        ``"best"``: the best point alone.
     precision : {"auto", "double", "single"}, default="auto"
         Arithmetic of the search. ``"auto"`` searches in single precision from 800 rows on, where
         that resolves the smallest reg. The model itself is always solved in double.

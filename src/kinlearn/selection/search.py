@@ -17,6 +17,7 @@ from kinlearn.problems.problem import Solution
 from kinlearn.problems.problem import joined as joined_solutions
 from kinlearn.selection.calibration import calibrate
 from kinlearn.selection.combine import (
+    averaged_share,
     refined_weights,
     stacked_weights,
     weighted_gram,
@@ -169,10 +170,37 @@ class GridSearch:
     def combined(self, rule: str, refine: bool = False) -> Array:
         """Return the weights of the points under a rule.
 
-        With `refine`, the points that stacking keeps are weighed anew by log-loss.
+        With `refine`, the points that stacking keeps are weighed anew by log-loss. With few rows
+        a stack is in part an average.
         """
         weights = self._bounded(self.mix(rule))
-        return self._refined(weights) if refine and rule == "stack" else weights
+        if rule != "stack":
+            return weights
+        if refine:
+            weights = self._refined(weights)
+        share = averaged_share(float(self.rows.weights.sum()))
+        if share:
+            weights = self._bounded((1.0 - share) * weights + share * self._averaged())
+        return weights
+
+    def _averaged(self) -> Array:
+        """Equal weights of the points near the best, by their error whatever the criterion is."""
+        by_row, shares = self._errors(slice(None))
+        means = by_row @ (shares / shares.sum())
+        candidates: Index = np.arange(len(self.scores))
+        if (vote := self.parts[0].grid.vote) is not None:
+            candidates = self._best_of_each(vote, candidates, means)
+        weights = np.zeros(len(self.scores))
+        best = int(np.nanargmax(means[candidates]))
+        weights[candidates] = within_se_weights(by_row[candidates], shares, best)
+        return weights
+
+    def _errors(self, points: Index | slice) -> tuple[Array, Array]:
+        """Each row's score by its error at some points, (P, R), and the rows' weights."""
+        # log-odds are no probabilities: their squared error would say nothing
+        criterion = "squared_error" if self.rows.beta is None else "brier"
+        by_row = row_scores(self.scores[points], self.rows, criterion)
+        return by_row, row_weights(self.rows, "squared_error")
 
     def _bounded(self, weights: Array) -> Array:
         """Keep the weights of at most `MOST_BLOCKS` widths, each a kernel matrix at prediction."""
@@ -216,8 +244,12 @@ class GridSearch:
         weights = np.zeros(len(self.scores))
         if rule == "stack":
             gram, moment = self._sums()
+            every, targets = self.rows.fit_weights, self.rows.fit_targets
             weights[candidates] = stacked_weights(
-                gram[np.ix_(candidates, candidates)], moment[candidates]
+                gram[np.ix_(candidates, candidates)],
+                moment[candidates],
+                float(np.sum(every * np.square(targets))),
+                float(every.sum()),
             )
             if weights.any():
                 return weights
@@ -225,7 +257,7 @@ class GridSearch:
         if not self.judged:
             self._score()
         if rule == "within_se" and (vote := self.parts[0].grid.vote) is not None:
-            candidates = self._best_of_each(vote, candidates)
+            candidates = self._best_of_each(vote, candidates, self.mean_scores)
         best = int(np.nanargmax(self.mean_scores[candidates]))
         if rule != "within_se":
             weights[candidates[best]] = 1.0
@@ -233,19 +265,16 @@ class GridSearch:
         if self.by_row is not None:
             by_row, shares = self.by_row[candidates], row_weights(self.rows, self.scoring)
         else:
-            # log-odds are no probabilities: their squared error would say nothing
-            criterion = "squared_error" if self.rows.beta is None else "brier"
-            by_row = row_scores(self.scores[candidates], self.rows, criterion)
-            shares = row_weights(self.rows, "squared_error")
+            by_row, shares = self._errors(candidates)
         weights[candidates] = within_se_weights(by_row, shares, best)
         return weights
 
-    def _best_of_each(self, name: str, candidates: Index) -> Index:
+    def _best_of_each(self, name: str, candidates: Index, scores: Array) -> Index:
         """Return the best candidate for each value of an axis, problem by problem."""
         values = [(k, point[name]) for k, part in enumerate(self.parts) for point in part.points]
         number = {value: i for i, value in enumerate(sorted(set(values)))}
         value = np.array([number[value] for value in values])[candidates]
-        merit = np.where(np.isnan(self.mean_scores), -np.inf, self.mean_scores)[candidates]
+        merit = np.where(np.isnan(scores), -np.inf, scores)[candidates]
         order = np.lexsort((-merit, value))
         return np.sort(candidates[order[np.unique(value[order], return_index=True)[1]]])
 
