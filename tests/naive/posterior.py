@@ -53,7 +53,7 @@ def naive_stack_weights(scores, targets, weights):
 
     def objective(v):
         rest = targets - np.tensordot(v, scores, axes=1)
-        return weights @ np.square(rest).sum(axis=1) + 30 * variance * np.sum((v - alone) ** 2)
+        return weights @ np.square(rest).sum(axis=1) + 10 * variance * np.sum((v - alone) ** 2)
 
     bounds = [(0, None)] * len(scores)
     found = minimize(objective, alone, bounds=bounds, tol=1e-12, method="L-BFGS-B").x

@@ -16,8 +16,8 @@ NEGLIGIBLE = 1e-3
 # What is left of a Gram matrix below this share of its largest entry is rounding.
 SQUARED_NOISE = 1e-14
 # Precision of the normal prior of a stack's weights around the best point, in residual variances:
-# 10 to 100 measured alike.
-STACK_PRECISION = 30.0
+# 3 to 100 measured alike.
+STACK_PRECISION = 10.0
 # With this many rows, half of a stack is the average of the points near the best: 25 to 50
 # measured alike.
 HALF_AVERAGED = 35.0
@@ -34,7 +34,7 @@ OFFSET_PRECISION = 3.0
 def stack_weights(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Non-negative least squares of the targets on the held-out scores, near the best point.
 
-    ``min Σ_i w_i Σ_c (z_ic - Σ_p v_p q_pic)² + 30 s² ||v - e||²`` over v ≥ 0, then scaled to sum to
+    ``min Σ_i w_i Σ_c (z_ic - Σ_p v_p q_pic)² + 10 s² ||v - e||²`` over v ≥ 0, then scaled to sum to
     one, with e the point of the least squared error alone and s² that error's mean over rows and
     classes. Divided by s², the sum is a log-likelihood and the rest a normal prior: with few rows
     it prevails, and points that are nearly collinear have one answer.
