@@ -2,7 +2,8 @@
 
 Which kernels, metrics and widths matter is seen on a few hundred rows, at a tenth of the cost. So
 beyond `SEEN_ON_PART` rows the whole grid is scored on a stratified part of them, and what got
-weight there is tried on all rows, in the plain metric with the neighbours of the best width.
+weight there is tried on all rows, in the plain metric with the neighbours of the best width. Of a
+kernel without weight there, the best width is tried all the same.
 """
 
 from __future__ import annotations
@@ -184,6 +185,8 @@ class KernelGrids:
             elif used.any():  # a neighbour costs one decomposition, in a metric one for each fold
                 best = int(own.argmax())
                 used[max(best - 1, 0) : best + 2] = True
+            else:  # another kernel may serve beside those that more rows make sharper
+                used[np.unravel_index(one.best, one.shape)[0]] = True
             if used.any():
                 kept[tried.kernel.name, metric] = one.axes["sigma"][used]
         return kept
