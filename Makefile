@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 OLDEST ?= .venv-oldest
+CLIENTS ?= .venv-clients
 OUT ?= demo-output
 BENCH_OUT ?= bench-output
 REPRODUCE_OUT ?= reproduction
@@ -20,7 +21,7 @@ QUICK := $(addprefix tests/test_,$(addsuffix .py,recorded refit fit kernels held
 	multilabel_solvers logistic streaming normal_equations persistence))
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo quick test test-oldest lint bench reproduce bench-costs docs figures quotes clean
+.PHONY: demo quick test test-oldest test-clients lint bench reproduce bench-costs docs figures quotes clean
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -71,6 +72,16 @@ $(OLDEST)/.test: pyproject.toml .ci/oldest.py
 test-oldest: $(OLDEST)/.test
 	$(THREADS) $(OLDEST)/bin/python -m pytest -n auto --dist worksteal -o filterwarnings=default $(CORE)
 
+# Clients that others wrote, with what they need, against a service in a process of its own.
+$(CLIENTS)/.test: pyproject.toml tests/clients/requirements.txt
+	$(PYTHON) -m venv $(CLIENTS)
+	$(CLIENTS)/bin/python -m pip install --quiet --upgrade pip
+	$(CLIENTS)/bin/python -m pip install --quiet -e ".[serve]" -r tests/clients/requirements.txt
+	touch $@
+
+test-clients: $(CLIENTS)/.test
+	$(THREADS) $(CLIENTS)/bin/python -m pytest -q -o filterwarnings=default tests/clients
+
 bench: $(VENV)/.bench
 	$(BIN)/kinlearn bench --quick --out $(BENCH_OUT)
 
@@ -97,5 +108,5 @@ quotes: $(VENV)/.experiments
 	$(BIN)/python -m kinlearn_experiments.quotes
 
 clean:
-	rm -rf $(VENV) $(OLDEST) demo-output bench-output reproduction .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) $(CLIENTS) demo-output bench-output reproduction .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	rm -rf $(SITE) docs/auto_examples docs/api/generated

@@ -13,7 +13,10 @@ from kinlearn.cli import app
 
 PAGE = Path(__file__).parent / "cli.md"
 # The order in which a new user meets them; a command that is not named here comes last.
-ORDER = ("demo", "example", "train", "predict", "report", "info", "plan", "bench", "reproduce")
+ORDER = (
+    "demo", "example", "train", "predict", "report", "explain", "compare", "audit", "label",
+    "info", "export", "serve", "monitor", "rollback", "plan", "bench", "reproduce",
+)  # fmt: skip
 
 HEAD = """# The command line
 

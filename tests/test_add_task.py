@@ -63,7 +63,7 @@ def test_other_tasks_do_not_change_and_the_new_one_learns(parts, model):
 def test_a_mix_adds_what_each_of_its_points_would_add(parts):
     X, y, task, X_new, y_new = parts
     mix = MultiTaskLSPCCV(
-        sigmas=[1.0, 2.0], sharings=[0.0, 0.5, 1.0], regs=[1e-3, 1e-1], combine="stack"
+        sigmas=[1.0, 2.0], sharings=[0.0, 0.5, 1.0], regs=[1e-3, 1e-1], posterior="rounded"
     )
     with pytest.warns(UserWarning, match="The best|add"):
         mix.fit(X, y, task=task)

@@ -18,6 +18,7 @@ from kinlearn import (
     MultiTaskLSPC,
     NormalEquations,
     PooledTasks,
+    PredictionSets,
     RatioTraceLDA,
 )
 
@@ -275,6 +276,7 @@ MIXED_FITS = {
     "labels": lambda X, y: MultiLabelLSPC().fit(X, y),
     "logistic": lambda X, y: KernelLogisticRegression().fit(X, y),
     "hand over": lambda X, y: HandOver(LSPC()).fit(X, y),
+    "sets": lambda X, y: PredictionSets(LSPC()).fit(X, y),
     "alone": lambda X, y: IndependentTasks(LSPC()).fit(X, y, task=np.arange(len(X)) % 2),
     "pooled": lambda X, y: PooledTasks(LSPC()).fit(X, y, task=np.arange(len(X)) % 2),
     "discriminant": lambda X, y: RatioTraceLDA().fit(X, y),

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pandas
 import pytest
 from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import validate
@@ -162,12 +163,20 @@ FITTED: dict[str, list[Callable[[], Any]]] = {
         lambda: kinlearn.HandOver(kinlearn.LSPC(), max_error=0.4).fit(X, y),
         lambda: tasks(kinlearn.HandOver(kinlearn.MultiTaskLSPC(), max_error=0.4, per_task=True)),
     ],
+    "PredictionSets": [
+        lambda: kinlearn.PredictionSets(kinlearn.LSPC()).fit(X, y),
+        lambda: tasks(kinlearn.PredictionSets(kinlearn.MultiTaskLSPC(), by="task", cv=3)),
+    ],
     "MTDA": [
         lambda: kinlearn.MTDA().fit(XS, YS),
         lambda: kinlearn.MTDA(solver="table1").fit(XS, YS),
     ],
     "AggregateLDA": [lambda: kinlearn.AggregateLDA().fit(XS, YS)],
     "TraceRatioLDA": [lambda: kinlearn.TraceRatioLDA().fit(XS[0], YS[0])],
+    "TableFeatures": [
+        lambda: kinlearn.TableFeatures().fit(pandas.DataFrame(X).add_prefix("x")),
+        lambda: kinlearn.TableFeatures().fit(X),
+    ],
     "RatioTraceLDA": [lambda: kinlearn.RatioTraceLDA().fit(XS[0], YS[0])],
     "MTDAClassifier": [lambda: kinlearn.MTDAClassifier().fit(XS, YS)],
     "HeterogeneousLSPC": [lambda: kinlearn.HeterogeneousLSPC(random_state=0).fit(XS, YS)],

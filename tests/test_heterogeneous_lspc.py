@@ -2,14 +2,25 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 from scipy.stats import ortho_group
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import log_loss
 from sklearn.neighbors import KNeighborsClassifier
 
-from kinlearn import LSPC, LSPCCV, MTDA, HeterogeneousLSPC, RatioTraceLDA
+from kinlearn import (
+    LSPC,
+    LSPCCV,
+    MTDA,
+    HeterogeneousLSPC,
+    MultiTaskLSPCCV,
+    RatioTraceLDA,
+    load,
+    save,
+)
 from kinlearn.datasets import make_heterogeneous_tasks
+from kinlearn.estimators._weighed_models import mixing_weights, weights_of_tasks
 from kinlearn.estimators.heterogeneous_lspc import _spread_folds
 from kinlearn.selection.links import fit_beta
 from kinlearn.solvers.alignment import align_class_means
@@ -207,3 +218,72 @@ def test_refusals_are_sentences(tasks):
         model.predict_proba(Xs[0], task="x")
     own = HeterogeneousLSPC(estimator=KNeighborsClassifier(3), cv=None).fit(Xs, ys)
     assert own.predict_proba(Xs[1], task=1).shape == (40, 2)
+
+
+@pytest.fixture(scope="module")
+def by_default():
+    Xs, ys = make_heterogeneous_tasks(
+        n_features=(5, 12), n_samples=60, n_classes=3, noise=1.0, separation=1.0, random_state=6
+    )
+    few = [X[:24] for X in Xs], [y[:24] for y in ys]
+    return HeterogeneousLSPC(random_state=0).fit(*few), Xs, ys, few
+
+
+def test_by_default_the_common_space_and_the_task_alone_are_weighed(by_default, tmp_path):
+    model, Xs, _, (few, few_y) = by_default
+    shared = HeterogeneousLSPC(estimator=MultiTaskLSPCCV(kernel="rbf"), random_state=0)
+    shared.fit(few, few_y)
+    for k, X in enumerate(Xs):
+        alone = LSPCCV().fit(few[k], few_y[k])
+        weights = model.weights_[k]
+        assert weights.sum() == pytest.approx(1.0)
+        assert (weights > 0).all()
+        expected = weights[0] * shared.predict_proba(X, task=k)
+        expected = expected + weights[1] * alone.predict_proba(X)
+        proba = model.predict_proba(X, task=k)
+        np.testing.assert_allclose(proba, expected, atol=1e-9)
+        np.testing.assert_allclose(np.exp(model.decision_function(X, task=k)), proba, atol=1e-12)
+        found = model.predict(X, task=k)
+        np.testing.assert_array_equal(found, model.classes_[k][proba.argmax(axis=1)])
+    save(model, tmp_path / "model.kin")
+    again = load(tmp_path / "model.kin")
+    np.testing.assert_array_equal(
+        again.predict_proba(Xs[1], task=1), model.predict_proba(Xs[1], task=1)
+    )
+    np.testing.assert_array_equal(again.weights_[0], model.weights_[0])
+
+
+def test_without_folds_both_weigh_the_same(by_default):
+    _, _, _, (few, few_y) = by_default
+    model = HeterogeneousLSPC(cv=None).fit(few, few_y)
+    assert model.beta_ is None
+    np.testing.assert_array_equal(model.weights_, 0.5)
+    lonely = HeterogeneousLSPC().fit([few[0][:5]], [np.array([0, 0, 1, 2, 3])])
+    np.testing.assert_array_equal(lonely.weights_[0], 0.5)  # no fold leaves any scatter
+    named = HeterogeneousLSPC(cv=None, reducer=RatioTraceLDA()).fit(
+        {"a": few[0], "b": few[1]}, {"a": few_y[0], "b": few_y[1].astype(str)}
+    )  # labels of two kinds share no classifier
+    assert isinstance(named.estimators_["a"], LSPCCV)
+    assert named.predict(few[1], task="b").dtype.kind == "U"
+
+
+def test_weights_are_those_of_the_most_likely_mixture():
+    rng = np.random.default_rng(0)
+    chances = rng.uniform(0.05, 1.0, size=(40, 2)) * [1.0, 0.7]
+    for prior in (np.ones(2), np.array([3.0, 8.0])):
+
+        def loss(v, prior=prior):
+            pair = np.array([v, 1.0 - v])
+            return -np.log(chances @ pair).sum() - prior @ np.log(pair)
+
+        expected = minimize_scalar(loss, bounds=(1e-6, 1 - 1e-6), method="bounded").x
+        assert mixing_weights(chances, prior)[0] == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_task_without_rows_of_its_own_to_hold_out_takes_the_common_weights():
+    codes = np.zeros(30, dtype=np.intp), np.zeros(5, dtype=np.intp)
+    sure, unsure = np.full((30, 2), 0.9), np.full((30, 2), 0.4)
+    nothing = np.full((5, 2), np.nan)
+    first, second = weights_of_tasks([[sure, unsure], [nothing, nothing]], codes)
+    np.testing.assert_allclose(second, mixing_weights(np.array([[0.9, 0.4]] * 30), np.ones(2)))
+    assert first[0] >= second[0] > 0.9

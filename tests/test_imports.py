@@ -7,13 +7,16 @@ EXTRAS = (
     "cv2",
     "dask",
     "distributed",
+    "fastapi",
     "hmmlearn",
     "matplotlib",
     "onnx",
     "onnxruntime",
+    "orjson",
     "skl2onnx",
     "soundfile",
     "typer",
+    "uvicorn",
 )
 WORK = """
 import kinlearn, kinlearn.metrics, kinlearn.plots
@@ -37,3 +40,16 @@ def test_nothing_of_the_extras_is_loaded():
 def test_nothing_of_the_extras_is_needed():
     missing = (*EXTRAS, "pandas", "polars", "pyarrow", "rich")
     run(f"import sys\nsys.modules.update(dict.fromkeys({missing!r}))\n{WORK}")
+
+
+def test_a_command_that_needs_no_model_loads_no_library():
+    heavy = {"scipy", "sklearn", "pandas", "pyarrow", "joblib"}
+    loaded = f"print(sorted({heavy!r} & set(sys.modules)))"
+    assert run(f"import sys, kinlearn.cli\n{loaded}") == "[]"
+
+
+def test_public_names_are_found_when_they_are_used():
+    used = "kinlearn.LSPC, kinlearn.datasets.make_clinic_table, kinlearn.__version__"
+    run(f"import kinlearn\n{used}\nassert set(kinlearn.__all__) <= set(dir(kinlearn))")
+    assert run("import kinlearn\nprint(hasattr(kinlearn, 'LSPD'))") == "False"
+    assert run("from kinlearn import *\nprint(LSPC.__name__)") == "LSPC"

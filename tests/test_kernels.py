@@ -107,6 +107,21 @@ def test_median_width_of_a_bounded_sample_is_close_and_repeats(rng):
     assert first == median_width(X, resolve_kernel("rbf"), max_rows=300)
 
 
+@pytest.mark.parametrize("mostly_zero", [False, True])
+def test_steps_are_cut_at_quantiles_in_any_unit(mostly_zero, rng):
+    X = np.exp(3 * rng.normal(size=(300, 2)))
+    if mostly_zero:
+        X[rng.uniform(size=300) < 0.8, 0] = 0.0
+    kernel = resolve_kernel("steps")
+    K = KernelMap(kernel, X).square(1.0)
+    np.testing.assert_allclose(K, naive_kernel("steps", X, X, 1.0), atol=1e-12)
+    for same in (X * 1000, np.sqrt(X), X - 5):
+        np.testing.assert_allclose(KernelMap(kernel, same).square(1.0), K, atol=1e-12)
+    far = KernelMap(kernel, X).features(np.array([[1e9, 1e9], [-1e9, -1e9]]), 1.0)
+    assert far[0].max() <= 1.0 + 2 * 2.5 + 1e-9
+    np.testing.assert_array_equal(far[1], 1.0)
+
+
 @pytest.mark.parametrize("name", ["linear", "cosine", "precomputed"])
 def test_kernels_without_a_width_have_width_one(name, rng):
     assert median_width(rng.normal(size=(5, 5)), resolve_kernel(name)) == 1.0

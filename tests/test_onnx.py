@@ -71,6 +71,7 @@ SINGLE = {
     "chi2": LSPC(kernel="chi2"),
     "polynomial": LSPC(kernel="polynomial", degree=2, coef0=0.5),
     "linear": LSPC(kernel="linear"),
+    "steps": LSPC(kernel="steps"),
     "cosine": LSPC(kernel="cosine"),
     "mix of widths": LSPCCV(),
     "mix of chi2": LSPCCV(kernel="chi2"),
@@ -335,7 +336,7 @@ def test_a_table_with_a_column_of_tasks_and_hand_over(per_task):
 
 
 @pytest.mark.parametrize(
-    "kernel", ["rbf", "laplacian", "matern32", "chi2", "linear", "polynomial", "cosine"]
+    "kernel", ["rbf", "laplacian", "matern32", "chi2", "linear", "steps", "polynomial", "cosine"]
 )
 def test_hand_over(kernel):
     rng = np.random.default_rng(0)

@@ -50,7 +50,15 @@ def as_text(values):
 
 
 def as_numbers(values, dtype=np.float64):
-    return np.array([[np.nan if is_missing(v) else float(v)] for v in values], dtype=dtype)
+    return np.array([[np.nan if is_missing(v) else as_number(v)] for v in values], dtype=dtype)
+
+
+def as_number(value):
+    """A number, or the days since 1970 of a date."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return (pd.Timestamp(value) - pd.Timestamp(0)) / pd.Timedelta(days=1)
 
 
 def run(graph, frame, **more):

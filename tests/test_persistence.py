@@ -78,7 +78,8 @@ def test_arrays_shared_inside_a_model_are_stored_once(tmp_path):
     model = MODELS["heterogeneous"][0]
     kinlearn.save(model, tmp_path / "m")
     again = kinlearn.load(tmp_path / "m")
-    assert again._model.models[0] is again.estimators_[0]
+    assert again._model.model is again.estimators_
+    assert again._own.models[0] is again.own_estimators_[0]
 
 
 def test_metadata_requests_survive(tmp_path):

@@ -123,3 +123,35 @@ def test_command():
         refused = CliRunner().invoke(app, [*arguments, *wrong])
         assert refused.exit_code == 1
         assert "must be greater than 0" in refused.stderr
+
+
+def test_passes_of_a_polish():
+    closed, polished = plan(1e6, 20, 1000, 5), plan(1e6, 20, 1000, 5, passes=10)
+    assert closed.polish_seconds == 0.0
+    assert polished.pass_seconds == closed.pass_seconds
+    assert 0 < polished.polish_seconds < 10 * closed.pass_seconds
+    assert polished.memory_bytes < 1.2 * closed.memory_bytes
+    assert polished.hours > closed.hours
+    assert plan(1e9, 20, 1000, 5, passes=10).polish_seconds == pytest.approx(
+        1e3 * polished.polish_seconds
+    )
+    with pytest.raises(ValueError, match="passes must be"):
+        plan(10, 2, 2, passes=-1)
+    with pytest.raises(ValueError, match="Only fits of one task"):
+        plan(10, 2, 2, n_tasks=2, passes=3)
+
+
+def test_the_polish_costs_what_is_planned():
+    cells = json.loads((RESULTS / "polish.json").read_text())["cells"]
+    cell = cells["costs/20000/1000"]
+    sizes = cell["rows"], cell["features"], cell["centers"], cell["classes"]
+    found = plan(*sizes, passes=5)
+    planned = found.polish_seconds / found.pass_seconds
+    assert cell["ratio_made_again"] == pytest.approx(planned, rel=0.5)
+
+
+def test_the_command_knows_passes():
+    arguments = ["plan", "--rows", "1e9", "--features", "20", "--centers", "1000", "--passes", "10"]
+    found = CliRunner().invoke(app, arguments)
+    assert found.exit_code == 0
+    assert "10 passes" in found.output

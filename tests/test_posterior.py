@@ -100,6 +100,14 @@ def test_scores_that_point_the_wrong_way_give_beta_zero():
     assert fit_beta(np.zeros((4, 2)), targets) == 0.0
 
 
+@pytest.mark.parametrize("size", [-6.88607105e-258, 0.1, 1.0 / 3.0, 7e200])
+def test_scores_that_are_alike_but_for_rounding_give_beta_zero(size):
+    alike = np.full((12, 3), size)
+    assert fit_beta(alike, np.eye(3)[[0] * 12]) == 0.0
+    alike[:, 1] = np.nextafter(size, 1.0)
+    assert fit_beta(alike, np.eye(3)[[1] * 12]) == 0.0
+
+
 def test_separable_scores_keep_beta_finite():
     targets = np.eye(3)[np.arange(30) % 3]
     beta = fit_beta(targets, targets)

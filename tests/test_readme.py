@@ -101,6 +101,7 @@ def wrong_with(command):
         known, name = main, "kinlearn"
     elif words[0] in main.commands:
         known, name = main.commands[words[0]], f"kinlearn {words[0]}"
+        known = getattr(known, "further", dict)().get(words[1] if len(words) > 1 else "", known)
     else:
         return f"kinlearn has no command {words[0]}"
     options = {"--help", *(o for p in known.params for o in (*p.opts, *p.secondary_opts))}

@@ -28,7 +28,9 @@ from kinlearn import (
     MultiTaskLSPC,
     MultiTaskLSPCCV,
     PooledTasks,
+    PredictionSets,
     RatioTraceLDA,
+    TableFeatures,
     TraceRatioLDA,
 )
 from kinlearn.datasets import make_heterogeneous_tasks, make_related_tasks, make_rotated_labels
@@ -183,6 +185,7 @@ CASES = {
         "20 rows",
     ),
     "LSPCCV classwise": (LSPCCV, FEW, "30 rows", {"basis": "classwise"}, "names"),
+    "table": (TableFeatures, {}, "30 rows", {"max_categories": 5}, "names"),
     "KLR": (KernelLogisticRegression, {}, "30 rows", {"solver": "lbfgs"}, "20 rows"),
     "KLR newton": (
         KernelLogisticRegression,
@@ -319,6 +322,13 @@ CASES = {
         "4 tasks",
         {"estimator": LSPC(), "per_task": False},
         "60 rows",
+    ),
+    "prediction sets": (
+        PredictionSets,
+        {"estimator": LSPC(), "cv": 3},
+        "60 rows",
+        {"cv": None, "coverage": 0.8},
+        "30 rows",
     ),
     # discriminants
     "RatioTraceLDA": (RatioTraceLDA, {}, "30 rows", {"shrinkage": 0, "n_components": 1}, "20 rows"),

@@ -17,8 +17,8 @@ from kinlearn.metrics import brier_score, expected_calibration_error
 from kinlearn.report.conclusions import conclusions
 from kinlearn.report.findings import chance_calibration_error, suspicious_counts
 from kinlearn.report.importance import importance_of
-from kinlearn.report.measures import measure, weighted_auc
-from kinlearn.report.pictures import exact_interval, reliability_picture, risk_picture
+from kinlearn.report.measures import exact_interval, measure, weighted_auc
+from kinlearn.report.pictures import reliability_picture, risk_picture
 from kinlearn.report.svg import ticks
 from kinlearn.tables.evaluation import Evaluation, LabelEvaluation
 from kinlearn.tables.example import write_example
@@ -26,8 +26,8 @@ from kinlearn.tables.pipeline import make_model
 
 runner = CliRunner()
 SECTIONS = {
-    "conclusions", "data", "sizes", "performance", "calibration", "handover", "confusion", "parts",
-    "search", "suspects", "importance",
+    "conclusions", "data", "sizes", "performance", "calibration", "baselines", "handover",
+    "classes", "confusion", "parts", "search", "suspects", "importance", "effects", "next",
 }  # fmt: skip
 
 
@@ -176,11 +176,19 @@ def page(tmp_path_factory):
     return folder / "report.html"
 
 
+def effects_in(text):
+    """Pictures of the columns that matter: how many do depends on the model."""
+    section = re.search(r'<section id="?effects"?>.*?</section>', text, re.DOTALL)
+    n = section.group().count("<svg")
+    assert 1 <= n <= 6
+    return n
+
+
 def test_the_page_is_complete_and_needs_nothing(page):
     text = page.read_text()
     assert set(re.findall(r"<section id=(\w+)>", text)) == SECTIONS
     assert not re.search(r"https?://|src=|@import|<script", text)
-    assert text.count("<svg") == 4
+    assert text.count("<svg") == 6 + effects_in(text)
     assert "nan" not in re.sub(r"<style>.*?</style>", "", text)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     assert "O&#x27;Hara &amp; &quot;Sons&quot;" in text
@@ -234,7 +242,7 @@ def test_a_browser_shows_all_sections_without_complaint(page, tmp_path):
     dom, console = browse(page, tmp_path / "profile")
     assert console == []
     assert set(re.findall(r'<section id="(\w+)">', dom)) == SECTIONS
-    assert dom.count("<svg") == 4
+    assert dom.count("<svg") == 6 + effects_in(dom)
     assert "Predicting readmitted" in dom
 
 

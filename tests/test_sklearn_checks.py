@@ -29,7 +29,9 @@ from kinlearn import (
     MultiTaskLSPC,
     MultiTaskLSPCCV,
     PooledTasks,
+    PredictionSets,
     RatioTraceLDA,
+    TableFeatures,
     TraceRatioLDA,
 )
 
@@ -53,10 +55,12 @@ ESTIMATORS = [
     MultiLabelLSPC(solver="cg"),
     MultiLabelLSPCCV(**SHARED),
     HandOver(LSPC()),
+    PredictionSets(LSPC()),
     IndependentTasks(LogisticRegression()),
     PooledTasks(LogisticRegression()),
     RatioTraceLDA(),
     TraceRatioLDA(),
+    TableFeatures(),
 ]
 
 # One check needs a variable that SciPy reads when it is imported: it has a process of its own.

@@ -106,6 +106,9 @@ def test_the_stored_pipeline_is_a_plain_estimator(folder):
     answered = model[-1].decide(model[:-1].transform(frame))
     assert ((scored["decision"] == "answer") == answered).all()
     assert set(scored["decision"]) == {"answer", "hand over"}
+    handed = scored["decision"] == "hand over"
+    assert scored.loc[~handed, "reason"].isna().all()
+    assert scored.loc[handed, "reason"].str.match("unsure between |unlike any training row").all()
 
 
 def test_predict_keeps_what_came_and_needs_no_target(folder, tmp_path):
@@ -118,7 +121,7 @@ def test_predict_keeps_what_came_and_needs_no_target(folder, tmp_path):
     accepted("predict", folder / "model.kin", path, "--out", tmp_path / "out.csv")
     with (tmp_path / "out.csv").open() as stream:
         written = list(csv.reader(stream))
-    assert written[0] == [*without[0], "predicted", "p_no", "p_yes", "decision"]
+    assert written[0] == [*without[0], "predicted", "p_no", "p_yes", "decision", "reason"]
     assert [row[: len(without[0])] for row in written] == without
 
 
@@ -135,7 +138,7 @@ def test_parquet_in_and_out(folder, tmp_path):
 
 
 def test_batches_do_not_change_the_answers(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("kinlearn.tables.files.BATCH_ROWS", 7)
+    monkeypatch.setattr("kinlearn.tables.table_file.BATCH_ROWS", 7)
     accepted("predict", folder / "model.kin", folder / "new.csv", "--out", tmp_path / "a.csv")
     monkeypatch.undo()
     accepted("predict", folder / "model.kin", folder / "new.csv", "--out", tmp_path / "b.csv")
@@ -484,7 +487,8 @@ def test_semicolons_commas_and_three_classes(tmp_path):
         "--report", tmp_path / "r.html",
     )  # fmt: skip
     accepted("predict", tmp_path / "m.kin", path, *dialect, "--out", tmp_path / "s.csv")
-    scored = pd.read_csv(tmp_path / "s.csv", dtype={"stufe": str, "predicted": str})
+    how = {"sep": ";", "decimal": ",", "encoding": "cp1252"}  # as the table came
+    scored = pd.read_csv(tmp_path / "s.csv", dtype={"stufe": str, "predicted": str}, **how)
     assert (scored["stufe"] == scored["predicted"]).mean() > 0.8
     np.testing.assert_allclose(scored[["p_0", "p_1", "p_2"]].sum(axis=1), 1, atol=1e-5)
-    assert scored["maß"][0] == lines[0].split(";")[0]
+    assert scored["maß"][0] == float(lines[0].split(";")[0].replace(",", "."))

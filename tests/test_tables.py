@@ -102,7 +102,9 @@ def test_an_open_quote_is_named(tmp_path):
 
 def test_a_wrong_delimiter_is_named(tmp_path):
     path = write(tmp_path, "a;b;c\n1,5;2;3\n4,5;5;6\n")
-    assert refused(path).endswith(
+    assert open_table(path).names == ["a", "b", "c"]
+    path = write(tmp_path, "a;b;c\n1;2;3\n4;5;6\n")
+    assert refused(path, delimiter=",").endswith(
         'has one column when a comma separates them, but 3 with a semicolon: give --delimiter ";".'
     )
 
@@ -122,7 +124,7 @@ def test_mixed_encodings_are_named_by_their_byte(tmp_path):
         (b"a,b,a\n1,2,3\n", "'a' 2 times (columns 1, 3)"),
         (b"1,2.5\n3,4\n", "holds only numbers"),
         (b"a,b\n1,\x00\n", "zero bytes"),
-        ("a,b\n".encode("utf-16"), "is not utf-8 throughout: byte 0"),
+        (b"a,b\n\x81\xc3\xa9\xc3\xa9\n", "is not utf-8 throughout: byte 4"),
     ],
 )
 def test_headers_and_bytes_that_cannot_be_right(tmp_path, content, words):
@@ -130,9 +132,8 @@ def test_headers_and_bytes_that_cannot_be_right(tmp_path, content, words):
 
 
 def test_files_that_are_no_tables(tmp_path):
-    assert "its format is unknown" in refused(write(tmp_path, b"x", "t.xlsx"))
+    assert "its format is unknown" in refused(write(tmp_path, b"x", "t.docx"))
     assert "There is no file" in refused(tmp_path / "none.csv")
-    assert "is a folder" in refused(tmp_path)
     assert "not a Parquet file" in refused(write(tmp_path, b"PAR1", "t.parquet"))
     with pytest.raises(TableError, match="no encoding 'klingon'"):
         open_table(write(tmp_path, b"a\n1\n"), encoding="klingon")
@@ -176,7 +177,7 @@ def test_column_kinds():
             "counter": [str(i + 5) for i in range(n)],
             "patient_id": [str(17 * i % 1009) for i in range(n)],
             "date": ["2024-01-31"] * 30 + ["2024-02-01 10:30"] * 30,
-            "day": ["1.2.2024", "28/2/24"] * 30,
+            "day": ["1.2.2024", "28.2.24"] * 30,
             "age": [str(20 + i % 40) for i in range(n)],
             "typo": [str(i % 7) for i in range(n - 1)] + ["many"],
             "sex": ["f", "m"] * 30,
@@ -191,8 +192,8 @@ def test_column_kinds():
         "name": "dropped",
         "counter": "dropped",
         "patient_id": "dropped",
-        "date": "dropped",
-        "day": "dropped",
+        "date": "date",
+        "day": "date",
         "age": "numeric",
         "typo": "numeric",
         "sex": "categorical",
@@ -267,8 +268,9 @@ def test_stray_cells_are_counted_or_refused():
     assert notes.sentences() == [
         "1 cells of 'a' hold no number (such as 'x'): they were answered as missing."
     ]
+    many = pa.record_batch({"a": ["x", "y", "3"] * 8})
     with pytest.raises(TableError, match="trained with numbers"):
-        schema.frame(pa.record_batch({"a": ["x", "y", "3"]}), notes)
+        schema.frame(many, notes)
 
 
 def test_a_schema_survives_its_facts():

@@ -143,3 +143,18 @@ def test_every_measure_says_what_it_takes(measure, module, capsys):
         measure(module).main(["--help"])
     assert ended.value.code == 0
     assert "usage" in capsys.readouterr().out
+
+
+def test_the_polish_and_its_costs(measure, tmp_path, capsys):
+    polish, out = measure("polish"), tmp_path / "polish.json"
+    small = ["--cost-rows", "300", "--cost-centers", "30", "--growth", "400", "900"]
+    given = [*small, "--growth-centers", "10", "--out", str(out)]
+    polish.main(["--sets", "--tuned", *given])
+    cells = json.loads(out.read_text())["cells"]
+    assert set(cells) == {"costs/300/30", "growth/400", "growth/900"}
+    assert cells["costs/300/30"]["ratio_kept"] > 0
+    said = capsys.readouterr().out
+    assert "passes ÷ the sums" in said
+    assert "to the power" in said
+    rows = [{"rows": 10, "seconds": 1}, {"rows": 100, "seconds": 10}]
+    assert polish.slope(rows) == pytest.approx(1.0)

@@ -25,7 +25,7 @@ from kinlearn.threads import own_threads
 from kinlearn.training.centers import METHODS, choose_centers
 
 # What speaks of single training rows, and would outlive the rows that compression drops.
-ROW_BY_ROW = ("held_out_scores_", "held_out_links_", "cv_scores_", "cv_rows_")
+ROW_BY_ROW = ("held_out_scores_", "held_out_links_", "held_out_codes_", "cv_scores_", "cv_rows_")
 
 
 @own_threads()

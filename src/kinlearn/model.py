@@ -190,7 +190,7 @@ class KernelModel:
 
     def scores(self, X: Rows, memory_mb: float, task: NDArray[np.intp] | None = None) -> Array:
         """Return the score columns of rows; `task` are numbers of tasks, -1 for one never seen."""
-        scores = self.calibration.offset
+        scores = self.calibration.offset_of(task)
         for kernel, own in self.by_kernel():
             features = KernelMap(kernel, self.centers, memory_mb)
             scores = scores + self._block_scores(features, own, X, task)
@@ -236,6 +236,19 @@ class KernelModel:
         """From scores to probabilities, learnt label by learnt label."""
         return self.calibration.links
 
+    @property
+    def task_scales(self) -> Array:
+        """What each task's scores are multiplied by."""
+        scales = self.calibration.task_scales
+        return np.ones(self.coef.shape[1]) if scales is None else scales
+
+    @property
+    def task_offsets(self) -> Array:
+        """What is added to the scores of each task."""
+        return self.calibration.offset_of(np.arange(self.coef.shape[1])) + np.zeros(
+            (self.coef.shape[1], 1)
+        )
+
     def for_all_labels(self, learnt: list[float]) -> Array:
         """Numbers of the learnt labels, NaN for the others."""
         out = np.full(self.labels.learnt.size, np.nan)
@@ -249,6 +262,8 @@ class KernelModel:
         if calibration.scales is not None:
             coef = layout.scaled(coef, calibration.scales)
             shared = None if shared is None else layout.scaled(shared, calibration.scales)
+        if calibration.task_scales is not None:
+            coef = coef * calibration.task_scales[:, None, None]
         if self.rule == "rounded_parameters":
             coef = layout.rounded_parameters(coef)
             shared = None if shared is None else layout.rounded_parameters(shared)

@@ -1,4 +1,4 @@
-"""What a pass over rows takes: memory, processor hours, machines, before any of it is bought.
+"""What passes over rows take: memory, processor hours, machines, before any of it is bought.
 
 The model with fixed centres is solved from sums (see :class:`kinlearn.NormalEquations`), so its
 costs are simple formulas in rows, features, centres, classes and tasks. The constants below were
@@ -23,6 +23,8 @@ EXPONENTIAL = 700.0
 TASK_SOLUTION = 10.0
 # The interpreter, the libraries and the blocks of features in work.
 INTERPRETER = 240 * 2**20
+# The same in a pass of the polish, whose features stay in the cache between two products.
+POLISH_EXPONENTIAL = 350.0
 # Copies of the first rows while identical ones are found and centres are chosen among them.
 COPIES_AT_START = 5.8
 # Copies of a batch while it is added, and of the centres, shifted and with their norms.
@@ -32,6 +34,8 @@ COPIES_OF_CENTERS = 4.0
 TASK_OVERHEAD = 1.2
 # Rows that are kept to calibrate by.
 HELD_OUT = 2000
+# Arrays of m × c that a polish holds: pairs of steps and changes, and what it is at.
+POLISH_ARRAYS = 46.0
 
 
 class Plan(NamedTuple):
@@ -49,26 +53,30 @@ class Plan(NamedTuple):
         Processor seconds of the pass; they divide by the number of cores.
     solve_seconds : float
         Processor seconds of the solution with its calibration, on one machine, at the end.
+    polish_seconds : float, default=0.0
+        Processor seconds of the passes of the polish; they divide by the number of cores.
     """
 
     sums_bytes: float
     memory_bytes: float
     pass_seconds: float
     solve_seconds: float
+    polish_seconds: float = 0.0
 
     @property
     def hours(self) -> float:
         """Processor hours in all."""
-        return (self.pass_seconds + self.solve_seconds) / 3600
+        return (self.pass_seconds + self.polish_seconds + self.solve_seconds) / 3600
 
     def elapsed_seconds(self, n_cores: int) -> float:
         """Seconds from start to end where that many cores read the rows at the same time."""
-        return self.pass_seconds / n_cores + self.solve_seconds
+        return (self.pass_seconds + self.polish_seconds) / n_cores + self.solve_seconds
 
     def cores_within(self, seconds: float) -> int | None:
         """The fewest cores that end within that time; None if the solution alone takes longer."""
         left = seconds - self.solve_seconds
-        return max(1, math.ceil(self.pass_seconds / left)) if left > 0 else None
+        shared = self.pass_seconds + self.polish_seconds
+        return max(1, math.ceil(shared / left)) if left > 0 else None
 
 
 def plan(
@@ -78,10 +86,11 @@ def plan(
     n_classes: int = 2,
     n_tasks: int = 1,
     *,
+    passes: int = 0,
     batch_rows: int = 8192,
     rate: float = RATE,
 ) -> Plan:
-    """Return what a fit from one pass over the rows takes.
+    """Return what a fit takes from one pass over the rows, and the passes of a polish.
 
     Parameters
     ----------
@@ -91,6 +100,9 @@ def plan(
         Classes, or labels.
     n_tasks : int, default=1
         Tasks; rows are taken to be spread evenly over them.
+    passes : int, default=0
+        Further passes of the polish, which makes the features again in each; of one task. It
+        mostly ends after 8 to 16.
     batch_rows : int, default=8192
         Rows of a batch.
     rate : float, default=36e9
@@ -126,6 +138,12 @@ def plan(
         raise ValueError(
             f"There cannot be more tasks than rows, but n_tasks={n_tasks!r} and n_rows={n_rows!r}."
         )
+    if not passes >= 0:
+        raise ValueError(f"passes must be 0 or more, but {passes!r} was given.")
+    if passes and n_tasks > 1:
+        raise ValueError(
+            f"Only fits of one task are polished, but passes={passes!r} and n_tasks={n_tasks!r}."
+        )
     n, d, m, c, tasks = float(n_rows), n_features, n_centers, n_classes, n_tasks
     held = min(float(HELD_OUT), n)
     calibration = 8.0 * held * (d + m)
@@ -147,9 +165,14 @@ def plan(
     start = COPIES_AT_START * 8.0 * first * d
     moving = 8.0 * d * (COPIES_OF_BATCH * batch + COPIES_OF_CENTERS * m)
     solution = kept + calibration + moving + 3 * 8.0 * m * m
+    if passes:
+        solution += 8.0 * m * m + POLISH_ARRAYS * 8.0 * m * c
+        # another factorisation, and two triangular systems a pass
+        solving += m**3 / 3 + passes * 4 * m * m * c
     return Plan(
         sums_bytes=sums,
         memory_bytes=INTERPRETER + max(start, solution),
         pass_seconds=(making + squares) / rate,
         solve_seconds=solving / rate,
+        polish_seconds=passes * n * m * (2 * d + 4 * c + POLISH_EXPONENTIAL) / rate,
     )

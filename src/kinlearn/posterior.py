@@ -181,6 +181,10 @@ class Calibration:
         a ≥ 0 of the scores ``a∘q + b`` of each label's classes; None for ones.
     offset : ndarray of shape (score columns,)
         What the offsets b make of the score columns.
+    task_scales : ndarray of shape (T,), optional
+        Of every task, a number that its scores ``a∘q`` are multiplied by; where tasks differ.
+    task_offsets : ndarray of shape (T, score columns), optional
+        Of every task, what stands in the place of `offset`. A task never seen has that.
     """
 
     layout: ScoreLayout
@@ -188,12 +192,23 @@ class Calibration:
     links: tuple[Link, ...]
     scales: list[Array] | None
     offset: Array
+    task_scales: Array | None = None
+    task_offsets: Array | None = None
 
-    def scores(self, mixed: Array) -> Array:
-        """Scores of a mix of points, class scales and offsets included."""
+    def scores(self, mixed: Array, task: NDArray[np.intp] | None = None) -> Array:
+        """Scores of a mix of points, scales and offsets of classes and tasks included."""
         if self.scales is None:
             return mixed
-        return self.layout.scaled(mixed, self.scales) + self.offset
+        scaled = self.layout.scaled(mixed, self.scales)
+        if task is not None and self.task_scales is not None:
+            scaled = scaled * self.task_scales[task, None]
+        return scaled + self.offset_of(task)
+
+    def offset_of(self, task: NDArray[np.intp] | None) -> Array:
+        """What is added to the scores of rows; `task` are numbers of tasks, -1 for one not seen."""
+        if task is None or self.task_offsets is None:
+            return self.offset
+        return np.vstack([self.task_offsets, self.offset])[task]
 
     @property
     def class_scale(self) -> Any:

@@ -94,3 +94,12 @@ def naive_task_logistic_scores(phi, y, task, W, reg, sharing):
         objective, np.zeros(T * phi.shape[1]), jac=True, method="L-BFGS-B", options=options
     )
     return np.einsum("nm,nm->n", phi, best.x.reshape(T, -1)[task])
+
+
+def log_loss_of(coef, phi, targets, weights):
+    """Σ_i w_i (log Σ_k exp(f_ik) - Σ_k z_ik f_ik), row by row."""
+    total = 0.0
+    for features, z, w in zip(phi, targets, weights, strict=True):
+        f = coef.T @ features
+        total += w * (np.log(np.exp(f).sum()) - z @ f)
+    return total

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kinlearn.cells.date_form import DateForm, microseconds
+from kinlearn.cells.forms import Form
+from kinlearn.cells.number_form import NumberForm, decimal_of, number_part
+from kinlearn.cells.refusals import TableError
 from kinlearn.cells.spelling import NUMBER, number_in, spelt
+from kinlearn.cells.word_forms import CodeForm, WordForm
 from kinlearn.optional import require
 
 # What people write, and what pandas takes for missing unless told otherwise: a DataFrame read by it
@@ -18,8 +25,7 @@ _READ_BY_PANDAS = (
     "None", "<NA>", "#NA", "#N/A N/A", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN",
 )  # fmt: skip
 MISSING = (*_WRITTEN, *_READ_BY_PANDAS)
-_ISO_DATE = r"^\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
-_LOCAL_DATE = r"^\d{1,2}([./-])\d{1,2}([./-])(\d{2}|\d{4})( \d{1,2}:\d{2}(:\d{2})?)?$"
+_GROUPED = r"^[+-]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]*)?$"
 _NO_TIME = r"( 00:00:00)?(\.0+)?$"
 
 
@@ -33,10 +39,16 @@ class CellRules:
         Texts that mean a missing value, besides an empty cell.
     decimal : str
         The decimal mark, a point or a comma.
+    form : Form or None
+        How the cells of the column in hand are written, where that is out of the ordinary.
+    name : str
+        The column in hand, for an error.
     """
 
     missing: tuple[str, ...] = MISSING
     decimal: str = "."
+    form: Form | None = None
+    name: str = ""
 
     @property
     def of_answers(self) -> CellRules:
@@ -62,7 +74,7 @@ class CellRules:
             found = np.full(len(values), None, dtype=object)
             found[~missing.to_numpy(dtype=bool)] = texts
             return arrow.array(found, arrow.string())
-        return column.combine_chunks() if hasattr(column, "combine_chunks") else column
+        return _whole(column)
 
     def texts(self, column: Any) -> Any:
         """A ``pyarrow`` string array, each text in its one spelling, null where missing.
@@ -74,14 +86,26 @@ class CellRules:
         ['a', None, 'b', '1']
         """
         arrow, _ = _arrow()
-        absent = {"", *self.missing, *(spelt(text, self.decimal) for text in self.missing)}
         # Of each text once: categories are few.
-        encoded = self._as_written(column).dictionary_encode()
-        words = []
-        for text in encoded.dictionary.to_pylist():
-            word = spelt(text.strip(), self.decimal)
-            words.append(None if text.strip() in absent or word in absent else word)
+        encoded = self.as_written(column).dictionary_encode()
+        words = [self.word(text) for text in encoded.dictionary.to_pylist()]
         return arrow.array(words, arrow.string()).take(encoded.indices)
+
+    def word(self, text: str) -> str | None:
+        """One text in its one spelling, None where it means a missing value.
+
+        Examples
+        --------
+        >>> [CellRules().word(text) for text in (" a", "NA", "01")]
+        ['a', None, '1']
+        """
+        text = text.strip()
+        word = self._spelt(text)
+        return None if text in self._absent or word in self._absent else word
+
+    @cached_property
+    def _absent(self) -> frozenset[str]:
+        return frozenset({"", *self.missing, *(spelt(text, self.decimal) for text in self.missing)})
 
     def numbers(self, column: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """The column as floats, NaN where missing or no number, and where the latter is so.
@@ -92,42 +116,115 @@ class CellRules:
         >>> CellRules(decimal=",").numbers(pa.array(["1,5", "", "x"]))
         (array([1.5, nan, nan]), array([False, False,  True]))
         """
+        values, stray, _ = self.numbers_and_marks(column)
+        return values, stray
+
+    def numbers_and_marks(
+        self, column: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+        """As :meth:`numbers`, and which cells could be read by the other decimal mark alone."""
         arrow, _ = _arrow()
         column = _decoded(column)
         if _is_number(column.type):
             # A copy, because arrow's own memory cannot be written to.
             values = np.array(column.cast(arrow.float64()).to_numpy(zero_copy_only=False))
             values[np.isinf(values)] = np.nan
-            stray = np.zeros(len(values), dtype=bool)
+            stray = other = np.zeros(len(values), dtype=bool)
         else:
-            values, stray = self._numbers_in_texts(column)
+            values, stray, other = self._numbers_in_texts(column)
         marks = [number_in(text, self.decimal) for text in self.missing]
         values[np.isin(values, [mark for mark in marks if mark is not None])] = np.nan
-        return values, stray
+        return values, stray, other
 
-    def are_dates(self, column: Any) -> bool:
-        """Whether all cells that are not missing are dates or times."""
+    def are_plain_numbers(self, column: Any) -> NDArray[np.bool_]:
+        """Of the cells that are not missing, which are numbers without costume.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> CellRules().are_plain_numbers(pa.array(["1.5", "$2", "NA"]))
+        array([ True, False])
+        """
+        _, compute = _arrow()
+        column = _decoded(column)
+        if _is_number(column.type):
+            return np.ones(len(column) - column.null_count, dtype=bool)
+        known = self.present(column).drop_null()
+        found = compute.match_substring_regex(known, NUMBER.replace(r"\.", re.escape(self.decimal)))
+        if self.decimal != ".":
+            found = compute.or_(found, compute.match_substring_regex(known, _GROUPED))
+        return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
+
+    def dates(self, column: Any) -> tuple[NDArray[np.datetime64], NDArray[np.bool_]]:
+        """The column as dates to the microsecond, NaT where missing or none, and where it is none.
+
+        Times in a zone are those of Greenwich.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> days, stray = CellRules().dates(pa.array(["2024-01-31", "", "soon"]))
+        >>> print(days.astype("datetime64[D]"), stray)
+        ['2024-01-31' 'NaT' 'NaT'] [False False  True]
+        """
+        arrow, _ = _arrow()
+        column = _decoded(column)
+        kind = column.type
+        if arrow.types.is_timestamp(kind) or arrow.types.is_date(kind):
+            found = column.cast(arrow.timestamp("us"), safe=False)
+            return np.asarray(found, dtype="datetime64[us]"), np.zeros(len(column), dtype=bool)
+        form = self.form if isinstance(self.form, DateForm) else DateForm()
+        encoded = self.present(column).dictionary_encode()
+        moments = [form.read(text) for text in encoded.dictionary.to_pylist()]
+        nothing = np.datetime64("NaT", "us")
+        read = [nothing if m is None else np.datetime64(microseconds(m), "us") for m in moments]
+        known = np.array([*read, nothing], dtype="datetime64[us]")
+        missing = encoded.indices.is_null().to_numpy(zero_copy_only=False)
+        at = encoded.indices.fill_null(len(moments)).to_numpy(zero_copy_only=False)
+        return known[at], np.isnat(known[at]) & ~missing
+
+    def counts(self, column: Any) -> dict[str, int]:
+        """The distinct cells that are not missing, as they stand, and how often each occurs.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> CellRules().counts(pa.array(["01", " 01", "NA", "1"]))
+        {'01': 2, '1': 1}
+        """
+        found = self.present(_whole(column)).drop_null().value_counts()
+        texts, counts = found.field(0).to_pylist(), found.field(1).to_pylist()
+        return dict(zip(texts, counts, strict=True))
+
+    @property
+    def number_form(self) -> NumberForm:
+        """How numbers of the column in hand are written."""
+        return self.form if isinstance(self.form, NumberForm) else NumberForm.plain(self.decimal)
+
+    def _spelt(self, text: str) -> str:
+        if isinstance(self.form, CodeForm):
+            return self.form.spelt(text)
+        word = spelt(text, self.decimal)
+        return self.form.spelt(word) if isinstance(self.form, WordForm) else word
+
+    def present(self, column: Any) -> Any:
+        """The cells as texts as they stand, null where missing."""
         arrow, compute = _arrow()
-        if arrow.types.is_temporal(column.type):
-            return True
-        texts = self.texts(column).drop_null()
-        if len(texts) == 0:
-            return False
-        dates = compute.or_(
-            compute.match_substring_regex(texts, _ISO_DATE),
-            compute.match_substring_regex(texts, _LOCAL_DATE),
-        )
-        return bool(compute.all(dates).as_py())
+        texts = compute.utf8_trim_whitespace(self.as_written(column))
+        absent = compute.is_in(texts, value_set=arrow.array(["", *self.missing], arrow.string()))
+        return compute.if_else(absent, arrow.scalar(None, arrow.string()), texts)
 
-    def _numbers_in_texts(self, column: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def _numbers_in_texts(
+        self, column: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         arrow, compute = _arrow()
         none = arrow.scalar(None, arrow.string())
-        texts = compute.utf8_trim_whitespace(self._as_written(column))
-        absent = compute.is_in(texts, value_set=arrow.array(["", *self.missing], arrow.string()))
-        texts = compute.if_else(absent, none, texts)
-        if self.decimal != ".":
-            texts = compute.replace_substring(texts, ".", "")
-            texts = compute.replace_substring(texts, self.decimal, ".")
+        present = self.present(column)
+        texts = present
+        form = self.number_form
+        if form.decimal != ".":  # cells with points are read one by one below
+            texts = compute.if_else(compute.match_substring(texts, "."), none, texts)
+            texts = compute.replace_substring(texts, form.decimal, ".")
         fits = compute.fill_null(compute.match_substring_regex(texts, NUMBER), False)
         values = compute.if_else(fits, texts, none)
         floats = np.array(
@@ -137,10 +234,38 @@ class CellRules:
             .to_numpy(zero_copy_only=False),
             dtype=np.float64,
         )
-        known = texts.is_valid().to_numpy(zero_copy_only=False)
-        return floats, known & ~fits.to_numpy(zero_copy_only=False)
+        fits = fits.to_numpy(zero_copy_only=False)
+        rest = present.is_valid().to_numpy(zero_copy_only=False) & ~fits
+        other = np.zeros(len(floats), dtype=bool)
+        if rest.any():  # each text once
+            encoded = present.filter(arrow.array(rest)).dictionary_encode()
+            words, at = encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
+            read = [form.read(text) for text in words]
+            floats[rest] = np.array([np.nan if value is None else value for value in read])[at]
+            swapped = [form.is_other_mark(text) for text in words]
+            other[rest] = np.array(swapped)[at]
+            if any(swapped):
+                self._refuse_mixed_marks(words[swapped.index(True)], words)
+        return floats, rest & np.isnan(floats), other
 
-    def _as_written(self, column: Any) -> Any:
+    def _refuse_mixed_marks(self, other: str, words: list[str]) -> None:
+        """Refuse, beside a cell with the other decimal mark, cells that could be either.
+
+        ``24.5`` can be read whatever the mark; ``1.234`` beside it, where the comma is decimal,
+        would be a thousand times too large.
+        """
+        parts = {text: number_part(text) or "" for text in words}
+        either = [t for t, p in parts.items() if set(p) & {".", ","} and decimal_of(p) is None]
+        if either:
+            names = ("comma", "point")
+            usual, found = names if self.number_form.decimal == "," else names[::-1]
+            raise TableError(
+                f"Column {self.name!r} has cells with a decimal {found} ({other!r}), but is read "
+                f"with a decimal {usual}, so that {either[0]!r} could be either: name the mark of "
+                f"its numbers with --decimal, or write them all with a decimal {usual}."
+            )
+
+    def as_written(self, column: Any) -> Any:
         """Any column as texts, those of a text file as they stand in it."""
         arrow, compute = _arrow()
         column = _decoded(column)
@@ -153,13 +278,18 @@ class CellRules:
         texts = column.cast(arrow.string())
         if arrow.types.is_timestamp(kind):
             return compute.replace_substring_regex(texts, _NO_TIME, "")
-        if _is_number(kind) and self.decimal != ".":
-            return compute.replace_substring(texts, ".", self.decimal)
+        if _is_number(kind) and self._mark != ".":
+            return compute.replace_substring(texts, ".", self._mark)
         return texts
 
     def _text(self, value: Any) -> str:
         number = not isinstance(value, (str, bool, np.bool_))
-        return str(value).replace(".", self.decimal) if number else str(value)
+        return str(value).replace(".", self._mark) if number else str(value)
+
+    @property
+    def _mark(self) -> str:
+        """The decimal mark in texts made of numbers: what will be read of them, too."""
+        return self.form.decimal if isinstance(self.form, NumberForm) else self.decimal
 
 
 def objects(texts: Any) -> NDArray[np.object_]:
@@ -167,6 +297,11 @@ def objects(texts: Any) -> NDArray[np.object_]:
     encoded = texts.dictionary_encode()  # a Python string of each text once
     words = np.array([*encoded.dictionary.to_pylist(), np.nan], dtype=object)
     return words[encoded.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)]
+
+
+def _whole(column: Any) -> Any:
+    """A column in one piece."""
+    return column.combine_chunks() if hasattr(column, "combine_chunks") else column
 
 
 def _decoded(column: Any) -> Any:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from kinlearn.cells.cell_rules import MISSING, CellRules, objects
-from kinlearn.cells.refusals import TableError, unknown_column
+from kinlearn.cells.forms import form_as_facts, form_from_facts
+from kinlearn.cells.refusals import TableError, quoted, unknown_column
 from kinlearn.cells.spelling import EXACT
 from kinlearn.optional import require
 
-# A numeric column in which more of a batch than this is no number is another column.
+# A column of numbers of which more than this is no number is another column, once so many cells
+# have been seen: a row alone is answered as it would be among others.
 _MOSTLY_TEXT = 0.5
+ENOUGH = 20
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,11 @@ class TableSchema:
         Column that names the task; column whose rows are held out together.
     missing, decimal
         As in :class:`kinlearn.cells.cell_rules.CellRules`.
+    dates : list of str
+        Columns of dates to learn from.
+    forms : dict
+        How the cells of a column are written, by its name, where that is out of the ordinary: what
+        :func:`kinlearn.cells.forms.form_as_facts` makes.
     """
 
     numeric: list[str]
@@ -42,39 +50,71 @@ class TableSchema:
     group: str | None = None
     missing: list[str] = field(default_factory=lambda: list(MISSING))
     decimal: str = "."
+    dates: list[str] = field(default_factory=list)
+    forms: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def rules(self) -> CellRules:
+        """How cells are read, whatever their column."""
         return CellRules(tuple(self.missing), self.decimal)
+
+    def rules_of(self, name: str) -> CellRules:
+        """How the cells of a column are read."""
+        form = form_from_facts(self.forms[name]) if name in self.forms else None
+        return replace(self.rules, form=form, name=name)
 
     @property
     def features(self) -> list[str]:
         """Columns the pipeline takes, the task first where there is one."""
-        return [*([self.task] if self.task else []), *self.numeric, *self.categorical]
+        first = [self.task] if self.task else []
+        return [*first, *self.numeric, *self.dates, *self.categorical]
+
+    def with_decimal(self, mark: str) -> TableSchema:
+        """The same columns, the numbers of which are written with another decimal mark."""
+        other = "." if mark == "," else ","
+        forms = dict(self.forms)
+        for name in self.numeric:
+            form = self.rules_of(name).number_form
+            if form.decimal != mark:
+                own = replace(form, decimal=mark, thousands=other if form.thousands else "")
+                forms[name] = form_as_facts(own)
+        return replace(self, forms=forms)
 
     def check(self, names: list[str], where: str) -> None:
         """Refuse a table that lacks a column the model needs."""
-        for name in self.features:
-            if name not in names:
-                error = unknown_column(name, names, where)
-                raise TableError(f"The model was trained with column {name!r}. {error}")
+        absent = [name for name in self.features if name not in names]
+        if not absent:
+            return
+        error = unknown_column(absent[0], names, where)
+        if len(absent) == 1:
+            raise TableError(f"The model was trained with column {absent[0]!r}. {error}")
+        raise TableError(
+            f"The model was trained with columns {quoted(absent, 20)}, which {where} does not "
+            f"have. {error}"
+        )
 
     def frame(self, batch: Any, notes: StrayCells | None = None) -> Any:
         """The features of a batch or table as a ``pandas.DataFrame``.
 
-        Numbers are floats with NaN, categories are texts in their one spelling with NaN, so that
-        the pipeline sees at prediction exactly what it saw in training.
+        Numbers are floats with NaN, dates are of the type datetime64 with NaT, categories are texts
+        in their one spelling with NaN, so that the pipeline sees at prediction exactly what it saw
+        in training.
         """
         pandas = require("pandas", "Reading a table")
-        rules = self.rules
         columns: dict[str, Any] = {}
         for name in self.features:
+            rules = self.rules_of(name)
             column = batch.column(name)
             column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
             if name in self.numeric:
-                columns[name], stray = rules.numbers(column)
-                if notes is not None and stray.any():
-                    notes.add(name, rules.texts(column), stray)
+                columns[name], stray, other = rules.numbers_and_marks(column)
+                if notes is not None:
+                    _note(notes, name, column, rules, stray, "number")
+                    notes.add_other_marks(name, column, rules, other)
+            elif name in self.dates:
+                columns[name], stray = rules.dates(column)
+                if notes is not None:
+                    _note(notes, name, column, rules, stray, "date")
             else:
                 _refuse_lost_digits(name, column)
                 columns[name] = pandas.Series(objects(rules.texts(column)), dtype=object)
@@ -107,34 +147,76 @@ def _refuse_lost_digits(name: str, column: Any) -> None:
         )
 
 
+def _note(
+    notes: StrayCells, name: str, column: Any, rules: CellRules, stray: np.ndarray, due: str
+) -> None:
+    if stray.any():
+        notes.add(name, rules.texts(column), stray, due)
+    else:
+        notes.saw(name, len(column) - column.null_count)
+
+
 class StrayCells:
-    """Cells of numeric columns that hold no number: counted, and refused where they are many."""
+    """Cells that hold no number, or no date, where one is due: counted, refused where many.
 
-    def __init__(self, where: str) -> None:
+    Parameters
+    ----------
+    where : str
+        What to call the table.
+    enough : int
+        How many cells of a column must have been seen before it is refused.
+    """
+
+    def __init__(self, where: str, enough: int = ENOUGH) -> None:
         self.where = where
+        self.enough = enough
         self.counts: dict[str, int] = {}
+        self.known: dict[str, int] = {}
         self.examples: dict[str, str] = {}
+        self.due: dict[str, str] = {}
+        self.other_marks: dict[str, tuple[int, str]] = {}
 
-    def add(self, name: str, texts: Any, stray: np.ndarray) -> None:
+    def saw(self, name: str, n_known: int) -> None:
+        """Count cells that are not missing."""
+        self.known[name] = self.known.get(name, 0) + n_known
+
+    def add(self, name: str, texts: Any, stray: np.ndarray, due: str = "number") -> None:
         """Count the stray cells of a batch."""
-        example = str(texts[int(np.argmax(stray))].as_py())
-        known = len(texts) - texts.null_count
-        if stray.sum() > _MOSTLY_TEXT * known:
-            raise TableError(
-                f"Column {name!r} of {self.where} holds texts such as {example!r}, but the model "
-                "was trained with numbers there. If such texts mean a missing value, leave the "
-                "cells empty."
-            )
+        self.saw(name, len(texts) - texts.null_count)
         self.counts[name] = self.counts.get(name, 0) + int(stray.sum())
-        self.examples.setdefault(name, example)
+        self.examples.setdefault(name, str(texts[int(np.argmax(stray))].as_py()))
+        self.due[name] = due
+        known = self.known[name]
+        if known >= self.enough and self.counts[name] > _MOSTLY_TEXT * known:
+            raise TableError(
+                f"Column {name!r} of {self.where} holds texts such as {self.examples[name]!r}, but "
+                f"the model was trained with {due}s there. If such texts mean a missing value, "
+                "leave the cells empty."
+            )
+
+    def add_other_marks(self, name: str, column: Any, rules: CellRules, other: np.ndarray) -> None:
+        """Count the cells that were read by the decimal mark that training did not have."""
+        if other.any():
+            seen, example = self.other_marks.get(name, (0, ""))
+            example = example or str(rules.as_written(column)[int(np.argmax(other))].as_py())
+            self.other_marks[name] = (seen + int(other.sum()), example)
 
     def sentence_on(self, name: str) -> str:
-        """What to tell the user about a column."""
+        """What to tell the user about a column's stray cells."""
         return (
-            f"{self.counts[name]} cells of {name!r} hold no number (such as "
+            f"{self.counts[name]} cells of {name!r} hold no {self.due[name]} (such as "
             f"{self.examples[name]!r}): they were answered as missing."
+        )
+
+    def sentence_on_marks(self, name: str) -> str:
+        """What to tell the user about a column's decimal marks."""
+        count, example = self.other_marks[name]
+        return (
+            f"{count} cells of {name!r} have another decimal mark than in training (such as "
+            f"{example!r}): they were read by their own."
         )
 
     def sentences(self) -> list[str]:
         """What to tell the user."""
-        return [self.sentence_on(name) for name in self.counts]
+        marks = [self.sentence_on_marks(name) for name in self.other_marks]
+        return [*(self.sentence_on(name) for name in self.counts), *marks]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from kinlearn.cells.cell_rules import MISSING
-from kinlearn.cells.refusals import TableError, refuse_duplicates
+from kinlearn.cells.data_frames import arrow_table, column_names, is_data_frame
+from kinlearn.cells.refusals import TableError
 from kinlearn.cells.schema import StrayCells, TableSchema
-from kinlearn.optional import require
 
 _WHERE = "The table"
 
 
 class TableCells(TransformerMixin, BaseEstimator):
-    """Columns as floats and as texts in one spelling, whatever library read them.
+    """Columns as floats, dates and texts in one spelling, whatever library read them.
 
     A text file, Parquet, and DataFrames with columns of bools, whole numbers, floats, nullable
     numbers, categories, texts or mixtures of these come out the same, cell by cell. What comes out
@@ -35,6 +35,10 @@ class TableCells(TransformerMixin, BaseEstimator):
         Texts that mean a missing value.
     decimal : {".", ","}, default="."
         The decimal mark in texts.
+    dates : sequence of str
+        Names of the columns of dates.
+    forms : dict, optional
+        How the cells of a column are written, by its name; found by training.
 
     Examples
     --------
@@ -54,12 +58,16 @@ class TableCells(TransformerMixin, BaseEstimator):
         task: str | None = None,
         missing: Sequence[str] = MISSING,
         decimal: str = ".",
+        dates: Sequence[str] = (),
+        forms: Mapping[str, dict[str, Any]] | None = None,
     ) -> None:
         self.numeric = numeric
         self.categorical = categorical
         self.task = task
         self.missing = missing
         self.decimal = decimal
+        self.dates = dates
+        self.forms = forms
 
     @property
     def schema(self) -> TableSchema:
@@ -70,6 +78,9 @@ class TableCells(TransformerMixin, BaseEstimator):
             task=self.task,
             missing=list(self.missing),
             decimal=self.decimal,
+            # Files of earlier versions have neither.
+            dates=list(getattr(self, "dates", ())),
+            forms=dict(getattr(self, "forms", None) or {}),
         )
 
     def fit(self, X: Any, y: Any = None) -> TableCells:
@@ -98,6 +109,8 @@ class TableCells(TransformerMixin, BaseEstimator):
         frame = self.schema.frame(self._columns(X), strays)
         for name in strays.counts:
             warnings.warn(strays.sentence_on(name), stacklevel=2)
+        for name in strays.other_marks:
+            warnings.warn(strays.sentence_on_marks(name), stacklevel=2)
         return frame
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -106,18 +119,11 @@ class TableCells(TransformerMixin, BaseEstimator):
 
     def _columns(self, X: Any) -> Any:
         """The columns as a ``pyarrow.Table``."""
-        arrow = require("pyarrow", "Reading a table")
         schema = self.schema
-        if hasattr(X, "iloc"):
-            names = [str(name) for name in X.columns]
-            schema.check(names, _WHERE)
-            refuse_duplicates([name for name in names if name in schema.features], _WHERE)
-            return arrow.table({name: schema.rules.column(X[name]) for name in schema.features})
-        if not hasattr(X, "__arrow_c_stream__"):
+        if not is_data_frame(X):
             raise TableError(
                 f"The model takes a DataFrame with the columns it was trained with, but got a "
                 f"{type(X).__name__}: give pandas.DataFrame(rows, columns=...)."
             )
-        table = arrow.table(X)
-        schema.check(table.column_names, _WHERE)
-        return table
+        schema.check(column_names(X), _WHERE)
+        return arrow_table(X, schema.rules, schema.features, _WHERE)

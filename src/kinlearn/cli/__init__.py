@@ -8,12 +8,21 @@ import typer
 
 import kinlearn
 from kinlearn.cli.added import add_commands
+from kinlearn.cli.audit import audit
+from kinlearn.cli.check import check
+from kinlearn.cli.compare import compare
 from kinlearn.cli.demo import demo
 from kinlearn.cli.example import example
+from kinlearn.cli.explain import explain
+from kinlearn.cli.export import export
 from kinlearn.cli.info import info
+from kinlearn.cli.label import LabelCommand, label
+from kinlearn.cli.monitor import monitor
 from kinlearn.cli.plan import plan
 from kinlearn.cli.predict import predict
 from kinlearn.cli.report import report
+from kinlearn.cli.rollback import rollback
+from kinlearn.cli.serve import serve
 from kinlearn.cli.train import train
 
 __all__ = ["app"]
@@ -52,10 +61,24 @@ app.command(
     epilog="Example: kinlearn train clinic.csv --target readmitted --task site --out model.kin "
     "--report report.html"
 )(train)
+app.command(
+    cls=LabelCommand,
+    epilog="Example: kinlearn label clinic.csv --target urgent --classes yes,no",
+)(label)
+app.command(epilog="Example: kinlearn audit clinic.csv --target readmitted --page audit.html")(
+    audit
+)
+app.command(epilog="Example: kinlearn check clinic.csv --target readmitted")(check)
 app.command(epilog="Example: kinlearn predict model.kin new.csv --out scored.csv")(predict)
 app.command(epilog="Example: kinlearn report model.kin clinic.csv --out report.html")(report)
 app.command(epilog="Example: kinlearn info model.kin")(info)
+app.command(epilog="Example: kinlearn explain model.kin clinic.csv --row 17")(explain)
+app.command(epilog="Example: kinlearn export model.kin model.onnx --data clinic.csv")(export)
+app.command(epilog="Example: kinlearn compare old.kin new.kin labelled.csv")(compare)
 app.command(
     epilog="Example: kinlearn plan --rows 1e9 --features 20 --centers 2000 --classes 5 --hours 1"
 )(plan)
+app.command(epilog="Example: kinlearn serve model.kin --port 8080")(serve)
+app.command(epilog="Example: kinlearn monitor model.kin new.csv --out monitor.html")(monitor)
+app.command(epilog="Example: kinlearn rollback model.kin --to 3")(rollback)
 add_commands(app)

@@ -11,6 +11,12 @@ from rich.console import Console
 
 from kinlearn.cli.refusal import refusing
 
+TAKE_AWAY = (
+    "1. A table needs three commands: train, predict, report. Open the report: conclusions first.",
+    "2. What is unsure, or unlike the training rows, goes to a person, with a reason for each.",
+    "3. Beside its rivals: judge by the tables above, and use another model where it is better.",
+)
+
 
 def demo(
     out: Annotated[
@@ -48,4 +54,7 @@ def demo(
             console.print()
         for what, path in made.items():
             console.print(f"{what}: {path.resolve()}", soft_wrap=True, highlight=False)
+        console.print()
+        for line in TAKE_AWAY:
+            console.print(line, highlight=False)
     console.print(f"Done in {time.perf_counter() - started:.1f} s.")

@@ -14,7 +14,8 @@ from kinlearn.cli.terminal import Terminal
 
 def example(
     out: Annotated[
-        Path, typer.Argument(help="Table to write: .csv, .tsv or .parquet.", show_default=False)
+        Path,
+        typer.Argument(help="Table to write, in the format of its ending.", show_default=False),
     ],
     rows: Annotated[int, typer.Option(min=1, help="Number of rows.")] = 900,
     seed: Seed = 0,

@@ -1,4 +1,4 @@
-"""``kinlearn plan``: memory, processor hours and cores of a fit from one pass over many rows."""
+"""``kinlearn plan``: memory, processor hours and cores of a fit to many rows."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ def plan(
     centers: Annotated[int, typer.Option(help="Centres of the model.")],
     classes: Annotated[int, typer.Option(help="Classes, or labels.")] = 2,
     tasks: Annotated[int, typer.Option(help="Tasks, with about as many rows each.")] = 1,
+    passes: Annotated[
+        int,
+        typer.Option(help="Further passes of the polish, mostly 8 to 16; 0 for the closed form."),
+    ] = 0,
     hours: Annotated[float, typer.Option(help="Hours within which it should be done.")] = 1.0,
 ) -> None:
-    """Say what a fit from one pass over the rows takes: memory, time, cores.
+    """Say what a fit to many rows takes: memory, time, cores.
 
     The formulas and how they compare with measurements are on the page "Planning for scale".
     """
@@ -26,11 +30,13 @@ def plan(
     with refusing():
         if not hours > 0:
             raise ValueError(f"--hours must be greater than 0, but {hours:g} was given.")
-        found = make_plan(rows, features, centers, classes, tasks)
+        found = make_plan(rows, features, centers, classes, tasks, passes=passes)
         cores = found.cores_within(3600 * hours)
     typer.echo(f"Sums                {size_text(found.sums_bytes)}, also what each machine sends")
     typer.echo(f"Memory              {size_text(found.memory_bytes)} a process, whatever the rows")
     typer.echo(f"Processor time      {time_text(3600 * found.hours)}")
+    if passes:
+        typer.echo(f"  of it {passes:<2} passes   {time_text(found.polish_seconds)}")
     typer.echo(f"  of it the solve   {time_text(found.solve_seconds)}, on one machine at the end")
     wanted = time_text(3600 * hours)
     if cores is None:

@@ -25,11 +25,23 @@ def predict(
     model: ModelPath,
     data: TablePath,
     out: Annotated[
-        Path, typer.Option(help="Table to write: .csv, .tsv or .parquet.", show_default=False)
+        Path,
+        typer.Option(
+            help="Table to write, in the format of its ending; - for standard output.",
+            show_default=False,
+        ),
     ],
     prefix: Annotated[str, typer.Option(help="Put before the names of new columns.")] = "",
+    sets: Annotated[
+        float | None,
+        typer.Option(
+            help="Also give each row the set of classes that holds the true one in this share of "
+            "cases.",
+            show_default=False,
+        ),
+    ] = None,
     delimiter: Delimiter = None,
-    encoding: Encoding = "utf-8",
+    encoding: Encoding = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -37,10 +49,16 @@ def predict(
 
     The table is read and written in pieces, so that it may be larger than memory. Its own columns
     are kept; it needs the columns the model was trained with, but no target. The column decision
-    says answer, or hand over where the model is unsure or the row unlike those it was trained on.
+    says answer or hand over, and reason why: the model is unsure between two answers, or the row
+    is unlike those it was trained on, because of a column. Rows are compared with the training's,
+    and what differs is said.
     """
     with refusing():
-        run(Files(model, data, out, prefix, delimiter, encoding), Terminal(as_json), force=force)
+        if as_json and str(out) == "-":
+            raise ValueError("--json and --out - both write to standard output: leave one out.")
+        terminal = Terminal(as_json, out_taken=str(out) == "-")
+        files = Files(model, data, out, prefix, delimiter, encoding, sets)
+        run(files, terminal, force=force)
 
 
 @dataclass(frozen=True)
@@ -52,11 +70,13 @@ class Files:
     out: Path
     prefix: str = ""
     delimiter: str | None = None
-    encoding: str = "utf-8"
+    encoding: str | None = None
+    sets: float | None = None
 
 
 def run(files: Files, terminal: Terminal, *, force: bool) -> None:
     """Check, load, answer, tell."""
+    from kinlearn.tables.class_sets import ClassSets
     from kinlearn.tables.files import open_table
     from kinlearn.tables.output import check_output, check_table_suffix
     from kinlearn.tables.scored_copy import SCORING_MEMORY_MB, score_file
@@ -66,26 +86,31 @@ def run(files: Files, terminal: Terminal, *, force: bool) -> None:
     check_output(files.out, force=force, inputs=[files.model, files.data])
     stored = load_table_model(files.model)
     stored.limit_memory(SCORING_MEMORY_MB)
+    sets = None if files.sets is None else ClassSets.of_model(stored.model, files.sets)
     with terminal.working(f"Reading {files.data}") as stage:
         file = open_table(files.data, delimiter=files.delimiter, encoding=files.encoding)
         scored = score_file(
             stored.model,
             stored.schema,
-            stored.facts.get("hand_over", {}),
+            stored.facts,
             file,
             files.out,
             prefix=files.prefix,
             progress=_seldom(stage),
+            sets=sets,
         )
     _tell(terminal, scored, labels=bool(stored.schema.labels))
-    terminal.path("Scored table", files.out)
+    if str(files.out) != "-":
+        terminal.path("Scored table", files.out)
     terminal.result(
         {
             "scored": str(files.out),
             "rows": scored.n_rows,
             "answered": scored.n_answered,
             "handed_over": scored.n_handed_over,
+            "reasons": dict(scored.reasons),
             "classes": dict(scored.classes),
+            "inputs": scored.inputs,
             "notes": scored.notes,
             "seconds": round(time.perf_counter() - started, 2),
         }
@@ -93,12 +118,16 @@ def run(files: Files, terminal: Terminal, *, force: bool) -> None:
 
 
 def _tell(terminal: Terminal, scored: Scored, *, labels: bool) -> None:
+    from kinlearn.tables.reasons import counted
+
     total = scored.n_answered + scored.n_handed_over
     unit = "labels" if labels else "rows"
     terminal.say(
         f"{scored.n_rows} rows: {scored.n_answered} {unit} answered, {scored.n_handed_over} "
         f"handed over to a person ({scored.n_handed_over / total:.0%})."
     )
+    if scored.reasons:
+        terminal.say(f"Handed over: {counted(scored.reasons)}.")
     counts = ", ".join(f"{name} {n}" for name, n in scored.classes.most_common(12))
     terminal.say(f"{'Yes, by label' if labels else 'Predicted'}: {counts}.")
     for note in scored.notes:

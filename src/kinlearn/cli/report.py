@@ -9,7 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from kinlearn.cli.model_files import TableModel, load_table_model
-from kinlearn.cli.options import Delimiter, Encoding, Force, Json, ModelPath, TablePath
+from kinlearn.cli.options import (
+    By,
+    Delimiter,
+    Encoding,
+    Force,
+    Json,
+    ModelPath,
+    TablePath,
+    names_in,
+)
 from kinlearn.cli.refusal import refusing
 from kinlearn.cli.terminal import Terminal
 
@@ -18,11 +27,18 @@ def report(
     model: ModelPath,
     data: TablePath,
     out: Annotated[Path, typer.Option(help="Report to write (.html).")] = Path("report.html"),
+    labels_from: Annotated[
+        Path | None,
+        typer.Option(
+            help="Labels to fill the target with, as in kinlearn train.", show_default=False
+        ),
+    ] = None,
     max_rows: Annotated[
         int, typer.Option(min=10, help="Rows to judge by, drawn evenly from a larger table.")
     ] = 20_000,
+    by: By = None,
     delimiter: Delimiter = None,
-    encoding: Encoding = "utf-8",
+    encoding: Encoding = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -43,7 +59,12 @@ def report(
         with warnings.catch_warnings(), terminal.working(f"Reading {data}") as stage:
             warnings.simplefilter("ignore", UserWarning)
             file = open_table(data, delimiter=delimiter, encoding=encoding)
-            found = _findings(stored, file, max_rows, stage)
+            if labels_from is not None:
+                from kinlearn.studio.labelled_file import with_labels_from
+
+                answers = stored.schema.labels or [str(stored.schema.target)]
+                file = with_labels_from(file, labels_from, answers)
+            found = _findings(stored, file, max_rows, names_in(by), stage)
         write_text(out, make_page(found))
         said = conclusions(found)
         where = "the training rows, held out" if found.is_training else f"new rows of {data}"
@@ -62,22 +83,19 @@ def report(
         )
 
 
-def _findings(stored: TableModel, file: Any, max_rows: int, stage: Any) -> Any:
-    from kinlearn.cells.refusals import unknown_column
+def _findings(stored: TableModel, file: Any, max_rows: int, by: list[str], stage: Any) -> Any:
     from kinlearn.report import gathering
-    from kinlearn.tables.sample import fingerprint, read_sample
+    from kinlearn.tables.columns import Column
+    from kinlearn.tables.sample import read_sample
     from kinlearn.tables.training import Trained, Wishes, held_out_evaluation, read_training_table
 
     training = stored.facts["training"]
-    if fingerprint(file.path) == training["sha256"]:
-        table = read_training_table(file, Wishes(**training["wishes"]))
+    if file.fingerprint() == training["sha256"]:
+        columns = [Column(**column) for column in training["columns"]]
+        wishes = Wishes(**training["wishes"])
+        table = read_training_table(file, wishes, (stored.schema, columns))
         trained = Trained(stored.model, table, held_out_evaluation(stored.model, table))
-        return gathering.of_training(trained, stored.facts, stage)
-    schema = stored.schema
-    schema.check(file.names, str(file.path))
-    answers = [schema.target] if schema.target else schema.labels
-    for name in answers:
-        if name not in file.names:
-            raise unknown_column(name, file.names, str(file.path))
+        return gathering.of_training(trained, stored.facts, stage, by)
+    gathering.check_answers(stored.schema, file)
     sample = read_sample(file, max_rows, int(training["wishes"]["seed"]))
-    return gathering.of_new_rows(stored.model, stored.facts, sample, file.path.name, stage)
+    return gathering.of_new_rows(stored.model, stored.facts, sample, file.name, stage, by)

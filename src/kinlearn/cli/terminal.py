@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from kinlearn.report.plain import finite
+
 
 class Terminal:
     """The two streams of a command.
@@ -21,11 +22,13 @@ class Terminal:
     ----------
     as_json : bool
         Whether stdout is for one JSON object alone.
+    out_taken : bool
+        Whether stdout is for a table, so that what is said goes to stderr.
     """
 
-    def __init__(self, as_json: bool = False) -> None:
+    def __init__(self, as_json: bool = False, out_taken: bool = False) -> None:
         self.as_json = as_json
-        self._out = Console(highlight=False)
+        self._out = Console(highlight=False, stderr=out_taken)
         self._progress = Console(stderr=True, highlight=False)
 
     def say(self, text: str = "") -> None:
@@ -91,22 +94,3 @@ class Stage:
             self.status.update(Text(what))
         else:
             self._console.print(Text(what))
-
-
-def finite(content: Any) -> Any:
-    """Plain values, with null in place of NaN, which JSON does not know.
-
-    Examples
-    --------
-    >>> finite({"a": float("nan"), "b": (1, 2)})
-    {'a': None, 'b': [1, 2]}
-    """
-    if isinstance(content, dict):
-        return {str(key): finite(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [finite(value) for value in content]
-    if isinstance(content, float) and not math.isfinite(content):
-        return None
-    if hasattr(content, "item"):
-        return finite(content.item())
-    return str(content) if isinstance(content, Path) else content

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from kinlearn.cli.column_summary import column_lines
 from kinlearn.cli.options import (
+    By,
     Delimiter,
     Encoding,
     Force,
@@ -41,6 +43,13 @@ def train(
         str | None,
         typer.Option(help="Column whose rows are held out together, such as a patient."),
     ] = None,
+    labels_from: Annotated[
+        Path | None,
+        typer.Option(
+            help="Labels to fill the target with, as kinlearn label keeps them (.labels.db).",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Model file to write.")] = Path("model.kin"),
     report: Annotated[
         Path | None, typer.Option(help="Report to write (.html).", show_default=False)
@@ -51,6 +60,23 @@ def train(
     per_task: Annotated[
         bool, typer.Option("--per-task", help="Keep to --max-error in every task on its own.")
     ] = False,
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What an error costs, ANSWERED:TRUE=NUMBER: no:yes=20 for answering no where yes "
+            "is true; other errors cost 1. May be given several times.",
+            show_default=False,
+        ),
+    ] = None,
+    miss: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Largest share of a class that may be answered otherwise, CLASS=SHARE "
+            "or CLASS=PERCENT%. What is in doubt is handed over. May be given several times.",
+            show_default=False,
+        ),
+    ] = None,
+    by: By = None,
     numeric: Annotated[
         str | None, typer.Option(help="Columns to take as numbers: a,b.", show_default=False)
     ] = None,
@@ -64,9 +90,14 @@ def train(
         str | None,
         typer.Option(help="Texts that mean missing, in place of the usual ones: NA,?,-9."),
     ] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal mark: a point or a comma.")] = ".",
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            help="Decimal mark, a point or a comma: found if left out.", show_default=False
+        ),
+    ] = None,
     delimiter: Delimiter = None,
-    encoding: Encoding = "utf-8",
+    encoding: Encoding = None,
     max_rows: Annotated[
         int | None,
         typer.Option(
@@ -90,7 +121,7 @@ def train(
     with refusing():
         from kinlearn.tables.training import Wishes
 
-        if decimal not in (".", ","):
+        if decimal not in (None, ".", ","):
             raise ValueError(f"--decimal must be a point or a comma, got {decimal!r}.")
         wishes = Wishes(
             target=target,
@@ -106,8 +137,10 @@ def train(
             max_error=max_error,
             per_task=per_task,
             seed=seed,
+            cost=cost or [],
+            miss=miss or [],
         )
-        files = Files(data, out, report, delimiter, encoding)
+        files = Files(data, out, report, delimiter, encoding, labels_from, names_in(by))
         run(files, wishes, terminal, force=force, started=started)
 
 
@@ -119,16 +152,20 @@ class Files:
     out: Path
     report: Path | None = None
     delimiter: str | None = None
-    encoding: str = "utf-8"
+    encoding: str | None = None
+    labels: Path | None = None
+    by: list[str] = field(default_factory=list)
 
 
 def run(files: Files, wishes: Any, terminal: Terminal, *, force: bool, started: float) -> None:
     """Check, read, train, save, report: nothing is written before all of the first three worked."""
     import kinlearn
+    from kinlearn.cells.refusals import unknown_column
     from kinlearn.report import gathering
     from kinlearn.report.conclusions import conclusions
     from kinlearn.report.page import make_page
     from kinlearn.tables.files import open_table
+    from kinlearn.tables.leaks import find_leaks
     from kinlearn.tables.output import check_output, write_text
     from kinlearn.tables.training import (
         folds_of_groups,
@@ -145,17 +182,32 @@ def run(files: Files, wishes: Any, terminal: Terminal, *, force: bool, started: 
         raise ValueError(f"--out and --report name the same file, {out}: give two.")
     with terminal.working(f"Reading {data}"):
         file = open_table(data, delimiter=files.delimiter, encoding=files.encoding)
+        if files.labels is not None:
+            file, wishes = labelled(file, files.labels, wishes)
         table = read_training_table(file, wishes)
+        for name in files.by:
+            if name not in file.names:
+                raise unknown_column(name, file.names, str(data))
     show_columns(terminal, table)
+    leaks = find_leaks(table.frame, table.answers)
+    if leaks:
+        terminal.heading("Too good to be true?")
+        terminal.bullets(leak.sentence for leak in leaks)
     # What a fit has to warn of is said in the summary, in a sentence each.
     with warnings.catch_warnings(), terminal.working("Training") as stage:
         warnings.simplefilter("ignore", UserWarning)
         trained = train(table, wishes, stage)
         facts = training_facts(file, trained, wishes)
+        facts["training"]["by"] = files.by
         if wishes.labels:
             stage("Learning each label alone, for comparison")
             groups = folds_of_groups(table.groups, wishes)
             facts["label_gains"] = gathering.label_gains(trained, groups)
+        if leaks:
+            stage("Training without the columns that tell too much, for comparison")
+            facts["leaks"] = gathering.without_leaks(file, wishes, trained, leaks)
+        stage("Fitting logistic regression and boosted trees, for comparison")
+        facts["baselines"] = gathering.baselines(trained, wishes.seed)
         found = gathering.of_training(trained, facts, stage)
     said = conclusions(found)
     facts["summary"] = {
@@ -186,16 +238,25 @@ def run(files: Files, wishes: Any, terminal: Terminal, *, force: bool, started: 
     )
 
 
+def labelled(file: Any, labels: Path, wishes: Any) -> tuple[Any, Any]:
+    """The table with labels filled in, and the wish for their column."""
+    from kinlearn.studio.labelled_file import with_labels_from
+
+    filled = with_labels_from(file, labels, wishes.answers)
+    asked = filled.question
+    several = asked.columns if asked.several else []
+    return filled, replace(wishes, target=asked.target or None, labels=several)
+
+
 def show_columns(terminal: Terminal, table: Any) -> None:
     """Say what every column was taken for, before anything is learnt."""
     used = sum(column.kind != "dropped" for column in table.columns)
     terminal.heading(f"{len(table.y)} rows, {used} of {len(table.columns)} columns to learn from")
-    rows = [
-        [column.name, column.kind, column.why, f"{column.n_missing or ''}"]
-        for column in table.columns
-    ]
-    terminal.table(["column", "taken for", "because", "missing"], rows, right=(3,))
+    lines = column_lines(table.columns)
+    terminal.table(["column", "taken for", "because", "missing"], lines, right=(3,))
     terminal.say("Change this with --numeric, --categorical and --drop.")
+    for note in table.notes:
+        terminal.say(note)
     if table.n_without_answer:
         terminal.say(f"{table.n_without_answer} rows without an answer are left out.")
     known = table.sample.n_rows_in_file - table.n_without_answer
@@ -206,6 +267,12 @@ def show_columns(terminal: Terminal, table: Any) -> None:
         )
 
 
+def _some(names: list[str], most: int = 6) -> str:
+    """Names of classes, as many as can be read at a glance."""
+    rest = len(names) - most
+    return " / ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
 def tell(terminal: Terminal, found: Any, said: list[str], model: Any, wishes: Any) -> None:
     """The summary: what was trained, then what it is worth."""
     from kinlearn.tables.hand_over import bare_classifier
@@ -214,7 +281,7 @@ def tell(terminal: Terminal, found: Any, said: list[str], model: Any, wishes: An
     what = (
         f"several yes/no answers together ({', '.join(wishes.labels)})"
         if wishes.labels
-        else f"{wishes.target} ({' / '.join(found.held_out.classes[:6])})"
+        else f"{wishes.target} ({_some(found.held_out.classes)})"
     )
     by = f", for the tasks in {wishes.task}" if wishes.task else ""
     terminal.heading("Summary")

@@ -91,7 +91,7 @@ def predict_partitions(model: Any, name: str, X: Any, task: Any = None) -> Any:
 def model_only(model: Any) -> Any:
     """Return the fitted model without the sums and training scores that prediction needs not."""
     light = copy(model)
-    for name in ("statistics_", "held_out_scores_", "held_out_links_"):
+    for name in ("statistics_", "held_out_scores_", "held_out_links_", "held_out_codes_"):
         light.__dict__.pop(name, None)
     return light
 

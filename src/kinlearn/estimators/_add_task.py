@@ -98,6 +98,8 @@ def add_task(self: Any, X: Any, y: Any, task: Any, sample_weight: Any = None) ->
             pull if tie > 0.0 else 1.0,
         )
         new[at] += self.mix_weights_[k] * theta
+    if model.calibration.scales is not None:
+        new = model.calibration.layout.scaled(new, model.calibration.scales)
     if model.rule == "rounded_parameters":
         new = np.maximum(new, 0.0)
     _append_task(self, tasks, new, labels[weights > 0], tie)
@@ -164,4 +166,12 @@ def _append_task(self: Any, tasks: NDArray, coef: Array, labels: NDArray, tie: f
     self.task_class_seen_ = np.vstack([self.task_class_seen_, seen])[order]
     model = self.model_
     coefs = np.concatenate([model.coef, coef[:, None]], axis=1)[:, order]
-    self.model_ = replace(model, tasks=tasks[order], coef=coefs)
+    calibration = model.calibration
+    if calibration.task_scales is not None:  # the new task has the common calibration
+        scales, offsets = np.append(model.task_scales, 1.0), model.task_offsets
+        calibration = replace(
+            calibration,
+            task_scales=scales[order],
+            task_offsets=np.vstack([offsets, calibration.offset])[order],
+        )
+    self.model_ = replace(model, tasks=tasks[order], coef=coefs, calibration=calibration)

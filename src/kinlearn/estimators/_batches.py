@@ -114,13 +114,21 @@ class BatchReader:
         X, y, weights = self.read(X, batch.y, batch.sample_weight)
         return sums.copy().update(X, y, task=task, sample_weight=weights)
 
-    def begin(self, X: Rows) -> NormalEquations:
-        """Sums of no rows yet, with the width and the centres chosen from X."""
+    def begin(self, X: Rows, first: list[Batch] | None = None) -> NormalEquations:
+        """Sums of no rows yet, with the width and the centres chosen from X.
+
+        From the batches that X was of, where they are given, an estimator may choose kernel and
+        width by their labels, too.
+        """
         estimator = self.estimator
         kernel = estimator._kernel()
         kernel.check(X, getattr(estimator, "feature_names_in_", None))
         rows = find_distinct_rows(X)
         distinct, sigma = X[rows.first], stream_width(estimator)
+        if first is not None and hasattr(estimator, "_block_of_stream"):
+            chosen = estimator._block_of_stream(self, first)
+            if chosen is not None:
+                kernel, sigma = chosen
         if isinstance(sigma, str):
             sigma = median_width(distinct, kernel, rows.canonical)
         if estimator.n_centers is None:

@@ -13,7 +13,7 @@ from kinlearn.estimators._batches import BatchReader, check_fits, stream_width
 from kinlearn.streams import Batch
 from kinlearn.sums import NormalEquations
 from kinlearn.sums.batch import read_batch
-from kinlearn.sums.row_hash import entry_hashes, name_salt, row_hashes, scramble
+from kinlearn.sums.row_hash import Hashes, entry_hashes, name_salt, row_hashes, scramble
 from kinlearn.tasks import number_tasks
 
 
@@ -45,11 +45,8 @@ class Reached:
         return Reached(sums, self.rows + n_rows, self.batches + 1, *last)
 
 
-def batch_print(reader: BatchReader, batch: Batch) -> int:
-    """A number that depends on the rows of a batch, their labels, tasks and weights, in any order.
-
-    Adding up over parts of a batch, it is that of the batch.
-    """
+def batch_keys(reader: BatchReader, batch: Batch) -> Hashes:
+    """Numbers that tell the rows of a batch apart, with their labels, tasks and weights."""
     X, task = reader.rows_and_tasks(batch)
     read = read_batch(X, batch.y, task, None, X.shape[1])
     keys = entry_hashes(row_hashes(read.X), read.targets.salts(np.arange(read.n_rows)))
@@ -59,7 +56,30 @@ def batch_print(reader: BatchReader, batch: Batch) -> int:
         keys = scramble(keys + salts[index])
     if batch.sample_weight is not None:
         keys = scramble(keys + row_hashes(np.asarray(batch.sample_weight, float).reshape(-1, 1)))
+    return keys
+
+
+def print_of(keys: Hashes) -> int:
+    """A number for the rows of these keys, in any order; over parts of a batch it adds up."""
     return int(np.sum(scramble(keys), dtype=np.uint64))
+
+
+def first_bad_row(batch: Batch) -> int | None:
+    """The first row of a batch that holds no number where one belongs; None where none is seen."""
+    bad = np.zeros(batch.n_rows, dtype=bool)
+    for values in (batch.X, batch.y, batch.sample_weight):
+        if values is None:
+            continue
+        if sp.issparse(values):
+            rows = values.tocsr()
+            bad[
+                np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))[~np.isfinite(rows.data)]
+            ] = 1
+            continue
+        array = np.asarray(values)
+        if array.dtype.kind == "f" and len(array) == len(bad):
+            bad |= ~np.isfinite(array).reshape(len(bad), -1).all(axis=1)
+    return int(bad.argmax()) if bad.any() else None
 
 
 def settings(model: Any, centers_from: str) -> dict[str, Any]:

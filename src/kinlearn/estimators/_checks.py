@@ -14,6 +14,8 @@ from kinlearn.kernels import Kernel
 from kinlearn.training import centers
 
 SPREAD_RATIO = 100.0
+# Columns that are never negative, and zero in more rows than this, are words or counts of them.
+MOSTLY_ZERO = 0.8
 # Rounding errors by which numbers that were equal may come to differ.
 ROUNDING = 64.0
 
@@ -128,10 +130,15 @@ def warn_if_spread_differs(X: Any, kernel: Kernel, names: Any) -> None:
         return
     labels = [str(names[i]) if names is not None else str(i) for i in np.flatnonzero(wide)]
     shown = ", ".join(labels[:5]) + (f" and {len(labels) - 5} more" if len(labels) > 5 else "")
+    # standardising would blow up each rare word to the spread of a usual one
+    rare = (lowest >= 0) & ((X == 0).mean(axis=0) > MOSTLY_ZERO)
+    advice = "make_pipeline(StandardScaler(), ...)"
+    if rare.sum() > len(rare) / 2:
+        advice = "make_pipeline(TableFeatures(), ...): counts of rare words keep their scale there"
     warnings.warn(
         f"Columns spread from {deviation[varying].min():.3g} to {deviation.max():.3g} "
         f"(standard deviation), so that the {kernel.name} kernel sees little but: {shown}. "
-        "Scale first, for example with make_pipeline(StandardScaler(), ...).",
+        f"Scale first, for example with {advice}.",
         UserWarning,
         stacklevel=5,
     )

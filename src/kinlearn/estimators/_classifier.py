@@ -209,6 +209,10 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             automatic=automatic,
         )
 
+    def _polish_options(self, passes: int) -> dict[str, Any]:
+        """How far a polish goes."""
+        return {"max_passes": passes}
+
     def _seed(self) -> int:
         """Seed of the draw of folds: fixed, unless a random_state is given."""
         if self.random_state is None:

@@ -10,11 +10,13 @@ from sklearn.utils.validation import validate_data
 
 from kinlearn.all_or_nothing import unfitted
 from kinlearn.distributed import is_dask
+from kinlearn.distributed.log_loss import log_loss_over
 from kinlearn.distributed.partitions import Partitions, split_partitions
 from kinlearn.distributed.reduction import reduce_partitions
 from kinlearn.distributed.sampling import sample_rows
 from kinlearn.estimators._batches import BatchReader, stream_width
 from kinlearn.estimators._classifier import ACCEPTED
+from kinlearn.estimators._stream_polish import SumsPolish, polishes
 from kinlearn.kernels.library import MEDIAN_ROWS
 from kinlearn.sums import NormalEquations
 from kinlearn.tasks import split_tasks
@@ -40,6 +42,34 @@ def add_collections(
     if classes is not None:
         sums.declare(np.asarray(classes))
     return sums.merge(added)
+
+
+def polish_collections(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """Polish a model that was solved from the sums of Dask collections.
+
+    Parameters
+    ----------
+    model : estimator
+        With the sums of these collections alone.
+    X, y, sample_weight : Dask collections
+    """
+    if not polishes(model):
+        return model
+    found = SumsPolish(model, model._polish_choice(model.statistics_))
+    polish = found.polish
+    if polish is not None:
+        parts, reader = split_partitions(X, y, None, sample_weight), _reader_of(model)
+        first = None
+        while not polish.done:
+            value, gradient, seen = log_loss_over(reader, found.loss, polish.coef, parts)
+            if first is not None and seen != first:
+                raise ValueError(
+                    "The collections gave other rows, or another order, than in the pass before: a "
+                    "polish goes over the same rows again. persist() them, or take polish=None."
+                )
+            first = seen
+            polish.tell(value, gradient)
+    return found.finished()
 
 
 def _reader_of(estimator: Any) -> BatchReader:

@@ -89,6 +89,12 @@ class SharedModel:
         return np.where(mass > 0, own / np.where(mass > 0, mass, 1.0), 1.0 / own.shape[1])
 
 
+def can_share(Zs: Sequence[Floats], ys: Sequence[NDArray[Any]]) -> bool:
+    """Whether tasks can have one classifier: their dimensions and kinds of labels agree."""
+    kinds = {np.asarray(y).dtype.kind in "biuf" for y in ys}
+    return len(Zs) > 1 and len(kinds) == 1 and len({Z.shape[1] for Z in Zs}) == 1
+
+
 def _alignment(Zs: Sequence[Floats], ys: Sequence[NDArray[Any]]) -> list[tuple[Floats, Floats]]:
     common = reduce(np.intersect1d, ys)
     if len(Zs) == 1 or common.size < 2:

@@ -53,7 +53,7 @@ def own_held_out(model: Any) -> NDArray[np.float64] | None:
     A pipeline's count only when no step before the classifier can have seen labels: a row then had
     no say in its own answer but through scales and categories.
     """
-    if isinstance(model, Pipeline) and any(_sees_labels(step) for _, step in model.steps[:-1]):
+    if isinstance(model, Pipeline) and any(sees_labels(step) for _, step in model.steps[:-1]):
         return None
     last = last_step(model)
     kept = getattr(last, "held_out_scores_", None) is not None
@@ -70,7 +70,7 @@ def rows_repeat(model: Any) -> bool:
     return hasattr(last_step(model), "gamma_")
 
 
-def _sees_labels(step: Any) -> bool:
+def sees_labels(step: Any) -> bool:
     parts = [step]
     if hasattr(step, "get_params"):
         parts += [part for part in step.get_params(deep=True).values() if hasattr(part, "fit")]
@@ -89,6 +89,7 @@ def cross_fitted(
     cv: Any,
     groups: Any,
     given: dict[str, Any],
+    kept: list[tuple[NDArray[np.intp], Any]] | None = None,
 ) -> NDArray[np.float64]:
     """Return each row's probabilities from a clone fitted on other folds; NaN if in none.
 
@@ -107,6 +108,8 @@ def cross_fitted(
     given : dict
         Further arguments of fit, one entry a row, None where not given; ``task`` is given to
         predict_proba, too.
+    kept : list, optional
+        Gets (rows, the model fitted without them) of each fold.
     """
     (X,) = indexable(X)  # whatever else holds rows can then be cut into folds
     proba = np.full((_num_samples(X), len(classes)), np.nan)
@@ -114,6 +117,8 @@ def cross_fitted(
         model = clone(estimator)
         some = {name: take_rows(values, train) for name, values in given.items()}
         model.fit(take_rows(X, train), y[train], **fit_arguments(model, some))
+        if kept is not None:
+            kept.append((test, model))
         task = take_rows(given.get("task"), test)
         asked = {} if task is None else {"task": task}
         columns = np.searchsorted(classes, model.classes_)

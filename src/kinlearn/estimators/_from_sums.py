@@ -149,6 +149,7 @@ def sample_rows_held_out(posed: Posed, factors: Array, balance: list[Array] | No
         starts=None,
         balance=balance,
         task=rows.task if posed.tasks is not None else None,
+        n_tasks=1 if posed.tasks is None else len(posed.tasks),
     )
 
 
@@ -177,18 +178,21 @@ def _tune(
     scoring = resolve_scoring(
         estimator.scoring, labels=hasattr(estimator, "n_similar"), indicator=labels.indicator
     )
+    scales = estimator.posterior == "calibrated"
     search, learnt = search_grid(
         PosedGrid(posed.problem, estimator._stream_grid(posed, sums), sums.features().kernel),
         held.averaged(getattr(estimator, "average", "pooled")),
         scoring,
         estimator.combine,
-        scales=not several and estimator.posterior == "calibrated",
+        scales=scales,
     )
     solution = search.solution(learnt.weights)
     facts = {**search.facts(), "weights_": learnt.weights}
     if several:
         names = [] if posed.tasks is None else posed.tasks.tolist()
-        facts["sharing_report_"] = sharing_report(search, estimator.combine, learnt.weights, names)
+        facts["sharing_report_"] = sharing_report(
+            search, estimator.combine, learnt.weights, names, scales
+        )
     elif _has_tasks(estimator):
         solution = of_one_task(solution, 1.0)
     return solution, learnt.calibration, learnt.scores, facts

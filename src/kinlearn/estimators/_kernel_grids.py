@@ -2,8 +2,8 @@
 
 Which kernels, metrics and widths matter is seen on a few hundred rows, at a tenth of the cost. So
 beyond `SEEN_ON_PART` rows the whole grid is scored on a stratified part of them, and what got
-weight there is tried on all rows, in the plain metric with the neighbours of the best width. Of a
-kernel without weight there, the best width is tried all the same.
+weight there is tried on all rows, in the plain metric with the neighbours of the best width, as far
+as a bound on decompositions allows. Of a kernel without weight there, the best width comes last.
 """
 
 from __future__ import annotations
@@ -34,6 +34,12 @@ METRIC_ROWS = 100
 SEEN_ON_PART, PART_ROWS = 800, (400, 700)
 # What has less weight on that part is not tried on all rows.
 MATERIAL_WEIGHT = 0.03
+# Decompositions of all rows that may be spent on what is tried there; a learnt metric costs one for
+# every fold it is learnt without.
+MOST_DECOMPOSITIONS = 7
+# What the best width in a metric is worth at least, as a share of all weight, and what the widths
+# beside the best of a kernel are, as a share of its.
+WORTH_OF_METRIC, WORTH_BESIDE = 0.15, 0.3
 # Of every class, so many rows are in that part, if there are.
 LEAST_OF_CLASS = 5
 
@@ -55,12 +61,14 @@ class KernelGrids:
         Poses the problem for a kernel and rows.
     axes_of : callable
         The axes of a kernel's grid, over rows.
-    vote : str, optional
+    vote, thinned : str, optional
         As in :class:`Grid`.
     scoring : str or callable
         The criterion.
     halving : callable, optional
         Gives what is held out of a part of the rows, where the grid may be tried on such first.
+    automatic : {"diagonal", "full"}
+        What ``metric="auto"`` is.
     """
 
     estimator: Any
@@ -69,7 +77,9 @@ class KernelGrids:
     axes_of: AxesOf
     scoring: Any
     vote: str | None = None
+    thinned: str | None = None
     halving: Callable[[TrainingSet], Validation] | None = None
+    automatic: str = "diagonal"
 
     def posed(
         self, data: TrainingSet, validation: Validation
@@ -106,7 +116,8 @@ class KernelGrids:
         if not any(kernel.name in IN_METRIC for kernel in self.kernels):
             return None
         if metric == "auto":
-            return "diagonal" if data.n_rows >= METRIC_ROWS and data.X.shape[1] > 1 else None
+            worth = data.n_rows >= METRIC_ROWS and data.X.shape[1] > 1
+            return self.automatic if worth else None
         return metric
 
     def _grids(
@@ -148,12 +159,12 @@ class KernelGrids:
 
     def _grid(self, problem: Problem, kernel: Kernel, axes: Axes, widths_grow: bool) -> Grid:
         if isinstance(problem, InLearntMetric):
-            return Grid(axes, {}, vote=self.vote)
+            return Grid(axes, {}, vote=self.vote, thinned=self.thinned)
         lowest = {"reg": problem.least_reg(axes["reg"])} if isinstance(problem, OneTask) else {}
         growing = {"reg": self.estimator.regs is None}
         if widths_grow:
             growing["sigma"] = self.estimator.sigmas is None and kernel.has_width
-        return Grid(axes, growing, lowest, self.vote)
+        return Grid(axes, growing, lowest, self.vote, self.thinned)
 
     def _seen_on_part(
         self, data: TrainingSet, learnt: MetricFromRows | None
@@ -170,26 +181,60 @@ class KernelGrids:
         posed = self._grids(part, None if learnt is None else learnt.part(kept_rows, part))
         search = GridSearch(posed, HeldOut.of(part, validation), self.scoring)
         search.run()
-        weights, start, kept = search.mix(self.estimator.combine), 0, {}
+        weights, start, offers = search.mix(self.estimator.combine), 0, []
         metrics = [one for one in search.parts if isinstance(one.problem, InLearntMetric)]
         in_metric = max(metrics, key=lambda one: one.mean_scores[one.best], default=None)
-        for one, tried in zip(search.parts, posed, strict=True):
+        for one in search.parts:
             own = weights[start : start + len(one.scores)].reshape(one.shape[0], -1).sum(axis=1)
             start += len(one.scores)
-            used = own >= MATERIAL_WEIGHT * weights.sum()
-            metric = "plain"
-            if isinstance(tried.problem, InLearntMetric):
-                metric = "full" if tried.problem.learnt.whole else "diagonal"
+            worth = own / weights.sum()
+            best = np.unravel_index(one.best, one.shape)[0]
+            cost, metric = 1, "plain"
+            if isinstance(one.problem, InLearntMetric):
+                whole, cost = one.problem.learnt.whole, one.problem.learnt.n_folds
+                metric = "full" if whole else "diagonal"
                 if one is in_metric:  # more rows teach a better one
-                    used[np.unravel_index(one.best, one.shape)[0]] = True
-            elif used.any():  # a neighbour costs one decomposition, in a metric one for each fold
-                best = int(own.argmax())
-                used[max(best - 1, 0) : best + 2] = True
+                    worth[best] = max(worth[best], WORTH_OF_METRIC)
+            elif worth.max() >= MATERIAL_WEIGHT:
+                most = int(worth.argmax())
+                beside = slice(max(most - 1, 0), most + 2)
+                worth[beside] = np.maximum(worth[beside], WORTH_BESIDE * worth[most])
             else:  # another kernel may serve beside those that more rows make sharper
-                used[np.unravel_index(one.best, one.shape)[0]] = True
-            if used.any():
-                kept[tried.kernel.name, metric] = one.axes["sigma"][used]
-        return kept
+                worth[best] = max(worth[best], MATERIAL_WEIGHT)
+            key = (one.posed.kernel.name, metric)
+            offers += [
+                (value, cost, key, sigma)
+                for value, sigma in zip(worth, one.axes["sigma"], strict=True)
+                if value >= MATERIAL_WEIGHT
+            ]
+        return affordable(offers, MOST_DECOMPOSITIONS)
+
+
+Offer = tuple[float, int, tuple[str, str], float]
+
+
+def affordable(offers: list[Offer], most: int) -> dict[tuple[str, str], np.ndarray]:
+    """The widths to try on all rows, by kernel and metric: the most worth first, within a cost.
+
+    Parameters
+    ----------
+    offers : list of (worth, cost, key, width)
+    most : int
+        The cost of all that are taken; the first is taken whatever it costs.
+
+    Examples
+    --------
+    >>> from kinlearn.estimators._kernel_grids import affordable
+    >>> affordable([(0.7, 1, ("rbf", "plain"), 2.0), (0.3, 2, ("rbf", "diagonal"), 1.0)], 2)
+    {('rbf', 'plain'): array([2.])}
+    """
+    taken: dict[tuple[str, str], list[float]] = {}
+    left = most
+    for _, cost, key, sigma in sorted(offers, key=lambda offer: -offer[0]):
+        if cost <= left or not taken:
+            taken.setdefault(key, []).append(sigma)
+            left -= cost
+    return {key: np.sort(widths) for key, widths in taken.items()}
 
 
 def stratified_rows(data: TrainingSet, most: int) -> np.ndarray:

@@ -14,8 +14,28 @@ from kinlearn.pipelines import before_last, fit_arguments, last_step
 from kinlearn.tasks import split_tasks
 
 
+def need_probabilities(estimator: Any) -> None:
+    """Refuse a classifier without ``predict_proba``."""
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(
+            f"{type(last_step(estimator)).__name__} has no predict_proba, and without "
+            "probabilities nothing tells sure cases from unsure ones: use a classifier that "
+            "has it, or wrap yours in sklearn.calibration.CalibratedClassifierCV."
+        )
+
+
 class PassesTasksOn(TaskWrapper):
     """A wrapper around one classifier, which gets the task ids if it takes such."""
+
+    def _need_probabilities(self) -> None:
+        need_probabilities(self.estimator)
+
+    def _refuse_unused_weights(self, sample_weight: Any) -> None:
+        if sample_weight is not None and not self._takes("sample_weight"):
+            raise TypeError(
+                f"{type(last_step(self.estimator)).__name__} takes no sample_weight, so none can "
+                "be passed to its wrapper."
+            )
 
     def _takes(self, name: str) -> bool:
         return has_fit_parameter(last_step(self.estimator), name)

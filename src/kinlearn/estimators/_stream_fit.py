@@ -16,14 +16,24 @@ import scipy.sparse as sp
 
 from kinlearn.all_or_nothing import unfitted
 from kinlearn.estimators._batches import BatchReader, stream_width
-from kinlearn.estimators._checkpoint import Reached, batch_print, check_settings, settings
+from kinlearn.estimators._checkpoint import (
+    Reached,
+    batch_keys,
+    check_settings,
+    first_bad_row,
+    print_of,
+    settings,
+)
 from kinlearn.estimators._checks import check_choice
 from kinlearn.kernels.library import MEDIAN_ROWS
 from kinlearn.kernels.measures import Rows
 from kinlearn.streams import Batch, ColumnRoles, StreamError, StreamProgress, open_source
+from kinlearn.streams.batches import stacked
+from kinlearn.sums import NormalEquations
 from kinlearn.sums.held_out_sample import HeldOutSample
 from kinlearn.sums.row_hash import row_hashes
-from kinlearn.sums.storage import read, write
+from kinlearn.sums.row_order import Marks
+from kinlearn.sums.storage import Arrays, read_all, write
 from kinlearn.training.centers import AUTO_CENTERS, POOL_FACTOR
 
 log = logging.getLogger("kinlearn.stream")
@@ -77,6 +87,11 @@ class StreamRun:
         self.began = time.perf_counter()
         self.rows_before = 0
         self.added = False
+        # whether the sums are of this source alone, which can then be gone through again
+        self.whole = not hasattr(model, "statistics_")
+        again = self.source.repeatable and hasattr(model, "_polish_choice")
+        self.marks = Marks() if again else None
+        self.polish_state: Arrays = {}
 
     def run(self) -> None:
         """Choose centres where there are none, then add batch after batch."""
@@ -119,7 +134,7 @@ class StreamRun:
         if self.checkpoint is None or not self.checkpoint.exists():
             return False
         kernel = self.model._kernel().function
-        sums, extra = read(self.checkpoint, kernel)
+        sums, extra, arrays = read_all(self.checkpoint, kernel)
         if "rows" not in extra:
             raise ValueError(
                 f"{self.checkpoint} holds sums, but not how far a stream had come: it was not "
@@ -134,6 +149,14 @@ class StreamRun:
             self.model.feature_names_in_ = np.array(extra["names"], dtype=object)
         numbers = ("rows", "batches", "last_rows", "last_print")
         self.reached = Reached(sums, *(int(extra[name]) for name in numbers))
+        self.whole = bool(extra.get("whole", False)) and "marks" in arrays
+        if self.marks is not None:
+            self.marks = Marks(arrays.get("marks"))
+        self.polish_state = {
+            name.removeprefix("polish_"): array
+            for name, array in arrays.items()
+            if name.startswith("polish_")
+        }
         self.added = True
         log.info("resumed after %d batches (%d rows)", self.reached.batches, self.reached.rows)
         return True
@@ -152,8 +175,12 @@ class StreamRun:
             "settings": settings(self.model, self.centers_from),
             "features": self.roles.features,
             "names": None if names is None or self.roles.features else names.tolist(),
+            "whole": self.whole,
         }
-        write(reached.sums, self.checkpoint, extra)
+        further = {f"polish_{name}": array for name, array in self.polish_state.items()}
+        if self.marks is not None:
+            further["marks"] = self.marks.to_array()
+        write(reached.sums, self.checkpoint, extra, further)
 
     def _past(self, reached: Reached) -> Iterator[Batch]:
         """Batches after those of a checkpoint, if the last rows before are those it ended with."""
@@ -162,7 +189,7 @@ class StreamRun:
         rest: list[Batch] = []
         while left and (batch := next(batches, None)) is not None:
             over = min(left, batch.n_rows)
-            found += batch_print(self.reader, batch.rows(slice(0, over)))
+            found += print_of(batch_keys(self.reader, batch.rows(slice(0, over))))
             left -= over
             if over < batch.n_rows:
                 rest.append(batch.rows(slice(over, None)))
@@ -198,9 +225,14 @@ class StreamRun:
         assert self.reached is not None
         try:
             sums = self.reader.add(self.reached.sums, batch)
-            fingerprint = 0 if self.checkpoint is None else batch_print(self.reader, batch)
+            keys = None
+            if self.checkpoint is not None or self.marks is not None:
+                keys = batch_keys(self.reader, batch)
         except (ValueError, TypeError) as error:
-            raise self._failure(error, batch.where) from error
+            raise self._failure(error, batch.where, batch=batch) from error
+        if self.marks is not None and keys is not None:
+            self.marks.add(keys)
+        fingerprint = 0 if self.checkpoint is None or keys is None else print_of(keys)
         self.reached = self.reached.after(sums, batch.n_rows, fingerprint)
         self.added = True
 
@@ -220,7 +252,13 @@ class StreamRun:
             number += 1
             yield batch
 
-    def _failure(self, error: Exception, where: str, number: int | None = None) -> StreamError:
+    def _failure(
+        self,
+        error: Exception,
+        where: str,
+        number: int | None = None,
+        batch: Batch | None = None,
+    ) -> StreamError:
         reached = self.reached
         if number is None:
             number = 0 if reached is None else reached.batches
@@ -236,6 +274,10 @@ class StreamRun:
         )
         # further lines of scikit-learn's messages advise on estimators, not on data
         what = str(error).partition("\n")[0] or type(error).__name__
+        bad = None if batch is None else first_bad_row(batch)
+        if bad is not None:
+            before = 0 if reached is None else reached.rows
+            what += f" The first such is row {before + bad} of the stream, counted from 0."
         return StreamError(f"Batch {number}{place}: {what} {kept} {advice}", number, where)
 
     def _report(self) -> None:
@@ -269,7 +311,7 @@ class StreamRun:
             failure = error  # the rows before it are worth keeping first
         if n_rows == 0:
             raise StreamError("The stream holds no rows.")
-        self.reached = Reached(self.reader.begin(_stacked(first)))
+        self.reached = Reached(self._begin_with(stacked(first), waiting))
         first.clear()
 
         def everything() -> Iterator[Batch]:
@@ -281,6 +323,16 @@ class StreamRun:
             yield from batches
 
         return everything()
+
+    def _begin_with(self, X: Rows, waiting: list[Batch]) -> NormalEquations:
+        """Sums of no rows, from the first rows and their labels, where those can be read."""
+        try:
+            return self.reader.begin(X, waiting if self.marks is not None else None)
+        except StreamError:
+            raise
+        except (ValueError, TypeError):
+            # whatever is wrong with labels is said of its batch, when it is added
+            return self.reader.begin(X)
 
     def _init_rows(self) -> int:
         return init_row_count(self.model.n_centers, self.model.centers, stream_width(self.model))
@@ -314,12 +366,6 @@ class StreamRun:
             return self.reader.features(batch, reset=number == 0)
         except (ValueError, TypeError) as error:
             raise self._failure(error, batch.where, number) from error
-
-
-def _stacked(parts: list[Rows]) -> Rows:
-    if any(sp.issparse(part) for part in parts):
-        return sp.vstack(parts, format="csr")
-    return np.vstack(parts)
 
 
 def init_row_count(n_centers: Any, given: Any, sigma: Any) -> int:

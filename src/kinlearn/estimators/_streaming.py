@@ -19,9 +19,16 @@ from kinlearn.all_or_nothing import aside, take_over, unfitted
 from kinlearn.distributed import is_dask
 from kinlearn.estimators._batches import BatchReader, check_fits, stream_width
 from kinlearn.estimators._checks import check_model_choices, kernel_list
-from kinlearn.estimators._collections import add_collections, refuse_groups, refuse_stream
+from kinlearn.estimators._collections import (
+    add_collections,
+    polish_collections,
+    refuse_groups,
+    refuse_stream,
+)
 from kinlearn.estimators._from_sums import solved, target_factors
+from kinlearn.estimators._polish import check_polish, parameter_obstacles, refuse_obstacles
 from kinlearn.estimators._stream_fit import StreamRun
+from kinlearn.estimators._stream_polish import polish_stream
 from kinlearn.problems.sample_rows import given_rows
 from kinlearn.streams import ColumnRoles, StreamProgress
 from kinlearn.streams.sources import BATCH_ROWS
@@ -131,13 +138,15 @@ def fit_stream(
     progress: Callable[[StreamProgress], None] | None = None,
     warm_start: bool = False,
 ) -> Any:
-    """Fit in one pass over rows that need not fit in memory; solve once, at the end.
+    """Fit in passes over rows that need not fit in memory.
 
-    The result is that of ``fit`` with the same centres on all rows at once. If a batch cannot
-    be read or is not valid, a :class:`~kinlearn.streams.StreamError` names it and its file.
-    Then, and after Ctrl-C, ``statistics_`` holds the whole batches before it, from which
-    :meth:`refit` solves; until then the model is not fitted. Where there are none, it is left
-    as it was.
+    One pass makes the sums, which are solved once. Where the fit is polished (``polish=``), a few
+    more follow; they need a source that can be gone through again, and a one-shot iterator keeps
+    the closed form. The result is that of ``fit`` with the same centres on all rows at once. If a
+    batch cannot be read or is not valid, a :class:`~kinlearn.streams.StreamError` names it, its
+    file and its row. Then, and after Ctrl-C, ``statistics_`` holds the whole batches before it,
+    from which :meth:`refit` solves; until then the model is not fitted, or while it is polished
+    the closed form. Where there are none, it is left as it was.
 
     Parameters
     ----------
@@ -189,15 +198,18 @@ def fit_stream(
         checkpoint_every=checkpoint_every,
         progress=progress,
     )
+    found = None
     try:
         run.run()
         so_far = run.model_so_far()
         found = solved(so_far, so_far.statistics_)
+        return take_over(self, polish_stream(found, run))
     except BaseException:
-        if run.added:
+        if found is not None:
+            take_over(self, found)
+        elif run.added:
             take_over(self, run.model_so_far())
         raise
-    return take_over(self, found)
 
 
 def fit_collections(
@@ -210,7 +222,8 @@ def fit_collections(
     _check(self)
     changed = unfitted(self)
     sums = add_collections(changed, X, y, task, sample_weight)
-    return take_over(self, solved(changed, sums))
+    found = solved(changed, sums)
+    return take_over(self, polish_collections(found, X, y, sample_weight))
 
 
 # -- taking rows out ------------------------------------------------------------------------------
@@ -333,6 +346,10 @@ def _check(self: Any) -> None:
     """What can be said of the parameters before any row is read."""
     check_model_choices(self)
     stream_width(self)
+    if hasattr(self, "polish"):
+        check_polish(self.polish)
+        if self.polish not in ("auto", None):
+            refuse_obstacles(self.polish, parameter_obstacles(self))
     if hasattr(self, "cv") and not (isinstance(self.cv, str) and self.cv == "loo"):
         raise ValueError(
             f"cv={self.cv!r} cannot be held out of sums, from which one row leaves at a time: use "

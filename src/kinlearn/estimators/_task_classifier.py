@@ -255,8 +255,7 @@ class TaskClassifier(KernelClassifier):
         check_is_fitted(self)
         X, model = self._rows(self._without_task_column(X)), self.model_
         never_seen = np.full(X.shape[0], -1)
-        scores = model.scores(X, self.memory_mb, never_seen) - model.calibration.offset
-        return one_column(scores)
+        return one_column(model.scores(X, self.memory_mb, never_seen))
 
     @by_partition
     def task_score(self, X: Any, task: Any = None) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -18,6 +19,7 @@ from kinlearn.estimators._duplicate_rows import find_copies
 from kinlearn.estimators._passes_tasks_on import PassesTasksOn
 from kinlearn.estimators.task_wrapper import inner_has
 from kinlearn.pipelines import last_step
+from kinlearn.selection.decisions import cost_matrix, gains, miss_bound, miss_limits
 from kinlearn.selection.hand_over import choose_threshold, independent_share
 from kinlearn.tasks import find_tasks, number_tasks
 from kinlearn.training.training_set import check_groups
@@ -34,9 +36,10 @@ class Assessment:
     proba : ndarray of shape (n, n_classes)
         Class probabilities.
     predicted : ndarray of shape (n,)
-        The class of largest probability, whether it is answered or not.
+        The class of largest probability (with ``costs``, of smallest expected cost), whether it is
+        answered or not.
     confidence : ndarray of shape (n,)
-        That probability.
+        That probability; with ``costs`` one minus the expected cost over the largest one.
     familiarity : ndarray of shape (n,) or None
         None where the classifier has no such measure.
     answered : ndarray of shape (n,)
@@ -89,6 +92,14 @@ class HandOver(PassesTasksOn):
     task_column : str or int, optional
         Name or position of the column of X that holds the task ids, which the estimator is then
         given as ``task=``.
+    costs : dict of (answered, true) to float, optional
+        What it costs to answer a class where another is true: ``{("no", "yes"): 20}``. Errors that
+        are not named cost 1. The class of smallest expected cost is then predicted, and cases are
+        handed over by their expected cost. Probabilities stay as they are.
+    max_missed : dict of class to float, optional
+        Largest share of a class's cases that may be answered as another class, each bounded with
+        ``confidence``: ``{"yes": 0.05}``. A case is answered otherwise only where its probability
+        of that class is small enough; it is handed over else.
 
     Attributes
     ----------
@@ -111,6 +122,9 @@ class HandOver(PassesTasksOn):
         Task ids.
     task_thresholds_, task_coverages_, task_errors_, task_error_bounds_ : ndarrays of shape (T,)
         The same by task, in the order of ``tasks_``; only with ``per_task``.
+    miss_bounds_ : ndarray of shape (n_classes,)
+        Probability of each class up to which cases are answered as another: 1 without a limit, -1
+        where nothing could be proven; only with ``max_missed``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
@@ -147,6 +161,12 @@ class HandOver(PassesTasksOn):
     array([0, 0, 0], dtype=object)
     >>> model.predict_or_hand_over(100 * X[:1], hand_over="ask")
     array(['ask'], dtype=object)
+
+    A miss of class 0 that costs 50 times an alarm, of which at most 2 % may be missed:
+
+    >>> careful = HandOver(model.estimator, costs={(1, 0): 50}, max_missed={0: 0.02}).fit(X, y)
+    >>> bool((careful.predict(X) == 0).sum() > (model.predict(X) == 0).sum())
+    True
     """
 
     def __init__(
@@ -159,6 +179,8 @@ class HandOver(PassesTasksOn):
         min_familiarity: float = 0.01,
         cv: Any = None,
         task_column: str | int | None = None,
+        costs: Mapping[tuple[Any, Any], float] | None = None,
+        max_missed: Mapping[Any, float] | None = None,
     ) -> None:
         self.estimator = estimator
         self.max_error = max_error
@@ -167,6 +189,8 @@ class HandOver(PassesTasksOn):
         self.min_familiarity = min_familiarity
         self.cv = cv
         self.task_column = task_column
+        self.costs = costs
+        self.max_missed = max_missed
 
     def fit(
         self, X: Any, y: Any, task: Any = None, sample_weight: Any = None, groups: Any = None
@@ -198,16 +222,13 @@ class HandOver(PassesTasksOn):
         copies, same_thing = find_copies(X, y)
         groups = same_thing if groups is None else groups
         index = np.zeros(len(y), dtype=np.intp) if ids is None else number_tasks(ids)[1]
-        if sample_weight is not None and not self._takes("sample_weight"):
-            raise TypeError(
-                f"{type(last_step(self.estimator)).__name__} takes no sample_weight, so none can "
-                "be passed to its wrapper."
-            )
+        self._refuse_unused_weights(sample_weight)
         given = {
             "task": ids if self._takes("task") else None,
             "sample_weight": sample_weight,
             "groups": groups if self._takes("groups") else None,
         }
+        costs, limits = self._read_costs()
         self.estimator_ = self._fit_inner(X, y, given)
         self.classes_ = self.estimator_.classes_
         proba = own_held_out(self.estimator_) if self.cv is None else None
@@ -215,14 +236,52 @@ class HandOver(PassesTasksOn):
             folds = N_FOLDS if self.cv is None else self.cv
             proba = cross_fitted(self.estimator, X, y, self.classes_, folds, groups, given)
         known = ~np.isnan(proba).any(axis=1)
-        wrong = self.classes_[proba[known].argmax(axis=1)] != y[known]
+        predicted = gains(proba[known], costs).argmax(axis=1)
+        wrong = self.classes_[predicted] != y[known]
         together = np.arange(len(y)) if groups is None else groups
         share = independent_share(wrong, together[known], copies)
         if rows_repeat(self.estimator_):
             # equal rows will be answered or handed over together, by the confidence they will have
             proba = self._ask("predict_proba", X, ids)
-        self._choose(proba[known].max(axis=1), wrong, index[known], share)
+        proba, index = proba[known], index[known]
+        if limits:
+            truth = np.searchsorted(self.classes_, y[known])
+            self.miss_bounds_ = self._bound_misses(proba, truth, predicted, limits, share)
+        # What is bounded is the error among cases that a limit leaves to be answered.
+        left = self._within_limits(proba, predicted)
+        confidence = gains(proba, costs).max(axis=1)
+        self._choose(confidence[left], wrong[left], index[left], share, len(left))
         return self
+
+    def _read_costs(self) -> tuple[NDArray[np.float64] | None, dict[int, float]]:
+        """The matrix of costs, and the limits on misses by number of the class."""
+        return cost_matrix(self.costs, self.classes_), miss_limits(self.max_missed, self.classes_)
+
+    def _bound_misses(
+        self,
+        proba: NDArray[np.float64],
+        truth: NDArray[np.intp],
+        predicted: NDArray[np.intp],
+        limits: dict[int, float],
+        share: float,
+    ) -> NDArray[np.float64]:
+        bounds = np.ones(len(self.classes_))
+        for k, limit in limits.items():
+            own = truth == k
+            bounds[k] = miss_bound(
+                proba[own, k], predicted[own] != k, limit, 1.0 - float(self.confidence), share
+            )
+        return bounds
+
+    def _within_limits(
+        self, proba: NDArray[np.float64], predicted: NDArray[np.intp]
+    ) -> NDArray[np.bool_]:
+        """Whether every class that is not predicted is improbable enough."""
+        bounds = getattr(self, "miss_bounds_", None)
+        if bounds is None:
+            return np.ones(len(proba), dtype=bool)
+        other = np.arange(proba.shape[1]) != predicted[:, None]
+        return ~((proba > bounds) & other).any(axis=1)
 
     def _check_choices(self) -> None:
         for name in ("max_error", "confidence", "min_familiarity"):
@@ -231,12 +290,7 @@ class HandOver(PassesTasksOn):
             inside = number and (0 < value < 1 or (value in (0, 1) and name == "min_familiarity"))
             if not inside:
                 raise ValueError(f"{name} must lie between 0 and 1, but {value!r} was given.")
-        if not hasattr(self.estimator, "predict_proba"):
-            raise TypeError(
-                f"{type(last_step(self.estimator)).__name__} has no predict_proba, and without "
-                "probabilities nothing tells sure cases from unsure ones: use a classifier that "
-                "has it, or wrap yours in sklearn.calibration.CalibratedClassifierCV."
-            )
+        self._need_probabilities()
 
     def _choose(
         self,
@@ -244,6 +298,7 @@ class HandOver(PassesTasksOn):
         wrong: NDArray[np.bool_],
         index: NDArray[np.intp],
         share: float,
+        n_rows: int,
     ) -> None:
         """Keep the thresholds, and what held-out rows say about them."""
         risk = 1.0 - float(self.confidence)
@@ -264,9 +319,9 @@ class HandOver(PassesTasksOn):
             self.task_coverages_ = np.array([each.coverage for each in used])
             self.task_errors_ = np.array([each.error for each in used])
             self.task_error_bounds_ = np.array([each.error_bound for each in used])
-        self.n_calibration_ = len(wrong)
+        self.n_calibration_ = n_rows
         answered = sum(each.n_answered for each in used)
-        self.coverage_ = answered / max(1, len(wrong))
+        self.coverage_ = answered / max(1, n_rows)
         self.expected_error_ = float("nan")
         self.error_bound_ = float("nan")
         if answered:
@@ -305,8 +360,7 @@ class HandOver(PassesTasksOn):
         """
         X, ids = self._read_new(X, task, "assess")
         proba = self._ask("predict_proba", X, ids)
-        confidence = proba.max(axis=1)
-        reason = np.where(confidence > self._thresholds(ids, len(proba)), 0, 1)
+        confidence, predicted, reason = self._decide(proba, ids)
         familiar = None
         if self.min_familiarity > 0 and self._measures_familiarity():
             familiar = self._familiarity(X)
@@ -315,12 +369,58 @@ class HandOver(PassesTasksOn):
             reason[find_tasks(ids, self.tasks_) < 0] = 3
         return Assessment(
             proba=proba,
-            predicted=self.classes_[proba.argmax(axis=1)],
+            predicted=self.classes_[predicted],
             confidence=confidence,
             familiarity=familiar,
             answered=reason == 0,
             reason=REASONS[reason],
         )
+
+    def _decide(
+        self, proba: NDArray[np.float64], ids: NDArray | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]:
+        """By probabilities alone: confidence, number of the class, and number of the reason."""
+        gained = gains(proba, self._read_costs()[0])
+        confidence, predicted = gained.max(axis=1), gained.argmax(axis=1)
+        sure = confidence > self._thresholds(ids, len(proba))
+        return confidence, predicted, np.where(sure & self._within_limits(proba, predicted), 0, 1)
+
+    def answers_by(self, proba: NDArray[np.float64], task: Any = None) -> NDArray[np.bool_]:
+        """Return which cases are answered by their probabilities alone, however familiar.
+
+        Parameters
+        ----------
+        proba : ndarray of shape (n_samples, n_classes)
+            Class probabilities, such as held-out ones.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed with ``per_task``.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_samples,)
+            True for cases that are answered.
+        """
+        check_is_fitted(self)
+        ids = None if task is None else np.asarray(task)
+        return np.asarray(self._decide(np.asarray(proba), ids)[2] == 0)
+
+    def predict(self, X: Any, task: Any = None) -> NDArray:
+        """Return the class of largest probability, with ``costs`` of smallest expected cost.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), optional
+            Task ids; needed when the model was fitted with such.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Class labels, whether a row is answered or not.
+        """
+        proba = self.predict_proba(X, task=task)
+        return self.classes_[gains(proba, self._read_costs()[0]).argmax(axis=1)]
 
     def _thresholds(self, ids: NDArray | None, n_rows: int) -> NDArray[np.float64]:
         if not self.per_task or ids is None or self.tasks_ is None:

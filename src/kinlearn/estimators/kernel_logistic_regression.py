@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from kinlearn.distributed import is_dask
+from kinlearn.estimators import _streaming as streaming
+from kinlearn.estimators._checks import check_positive
 from kinlearn.estimators._classifier import KernelClassifier
 from kinlearn.estimators._logistic import one_task_logistic, stopping_of, warn_if_stopped
+from kinlearn.estimators._polish import PolishChoice
 from kinlearn.kernels import KernelMap, median_width
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.posterior import ScoreLayout, uncalibrated
+from kinlearn.problems.from_sums import OneTaskOfSums, Posed, class_labels
 from kinlearn.problems.logistic import LogisticProblem
+from kinlearn.problems.problem import Point
+from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE
+from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
+
+# Passes of a stream, at most.
+STREAMED_PASSES = 1000
 
 
 class KernelLogisticRegression(KernelClassifier):
@@ -56,9 +71,12 @@ class KernelLogisticRegression(KernelClassifier):
     gradient_norm_ : float
         Norm of the gradient at the solution.
     n_iter_ : int
-        Newton steps or iterations.
+        Newton steps or iterations, of a stream passes over its rows.
     n_factorisations_ : int
-        Cholesky factorisations made, the pivoted one that finds the rank included.
+        Cholesky factorisations made, the pivoted one that finds the rank included; not after
+        ``fit_stream``.
+    statistics_ : NormalEquations
+        After ``fit_stream``, and of Dask collections: the sums of the first pass.
     sigma_, centers_, n_centers_, prior_, n_features_in_, feature_names_in_
         As in :class:`LSPC`.
     kept_sigmas_ : ndarray of shape (1,)
@@ -130,7 +148,7 @@ class KernelLogisticRegression(KernelClassifier):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, CSR matrix or Dask collection of shape (n_samples, n_features)
             Training rows; for a precomputed kernel, the square kernel matrix.
         y : array-like of shape (n_samples,)
             Class labels of any type.
@@ -142,7 +160,12 @@ class KernelLogisticRegression(KernelClassifier):
         KernelLogisticRegression
             The fitted model.
         """
-        stopping, kernel = stopping_of(self), self._begin()
+        stopping = stopping_of(self)
+        if is_dask(X, y, sample_weight):
+            found = streaming.fit_collections(self, X, y, sample_weight, None)
+            warn_if_stopped(found, dict(vars(found)))
+            return found
+        kernel = self._begin()
         data = self._read_classes(kernel, X, y, sample_weight)
         sigma = self.sigma
         if isinstance(sigma, str):
@@ -158,3 +181,59 @@ class KernelLogisticRegression(KernelClassifier):
         model = self._model(kernel, data, centers, solution, log_odds)
         self._keep(model, sigma_=float(sigma), **solution.facts)
         return self
+
+    _go_over = streaming.fit_stream
+
+    @available_if(streaming.streams)
+    def fit_stream(self, source: Any, **options: Any) -> KernelLogisticRegression:
+        """Fit in passes over rows that need not fit in memory, to convergence.
+
+        One pass sums what least squares needs, ``ΦᵀΦ`` and ``ΦᵀZ``; L-BFGS in coordinates that
+        these sums make round then takes a pass a step, until the norm of the gradient is at most
+        `tol` or after `max_iter` passes (1000 when left out). `solver` has no say.
+
+        Parameters
+        ----------
+        source : path, list of paths, tuple of arrays, table, or function
+            As in :meth:`LSPC.fit_stream`; what can be gone through once only is refused.
+        **options : dict
+            Further arguments of :meth:`LSPC.fit_stream`, but `warm_start`.
+
+        Returns
+        -------
+        KernelLogisticRegression
+            The fitted model.
+        """
+        stopping_of(self)
+        if isinstance(source, Iterator):
+            raise ValueError(
+                "KernelLogisticRegression goes over the rows until it has converged, but an "
+                "iterator can be gone through once: pass arrays, files or a function that returns "
+                "a new iterator."
+            )
+        if options.pop("warm_start", False):
+            raise ValueError(
+                "warm_start adds to sums, and the rows of earlier calls could not be gone over "
+                "again: fit all rows in one call."
+            )
+        self._go_over(source, **options)
+        warn_if_stopped(self, dict(vars(self)))
+        return self
+
+    def _pose(self, sums: NormalEquations, rows: SampleRows | None, factors: np.ndarray) -> Posed:
+        """The problem that sums pose: least squares, where the passes start."""
+        labels = class_labels(sums, factors, type(self).__name__)
+        return Posed(OneTaskOfSums(sums, rows), labels, rows)
+
+    def _stream_point(self, sums: NormalEquations) -> Point:
+        return {"sigma": sums.sigma, "reg": float(self.reg)}
+
+    def _polish_choice(self, sums: NormalEquations) -> PolishChoice:
+        most = STREAMED_PASSES if self.max_iter is None else int(self.max_iter)
+        return PolishChoice(most, "Logistic regression is iterated until it has converged.")
+
+    def _polish_options(self, passes: int) -> dict[str, Any]:
+        return {"max_passes": passes, "penalty": float(self.reg), "tol": float(self.tol)}
+
+    def _check_stream_parameters(self) -> None:
+        check_positive("reg", self.reg)

@@ -77,6 +77,8 @@ class KernelLogisticRegressionCV(KernelClassifier):
         As in :class:`LSPCCV`, with ``max_gradient_norm``: the worst of a point's fits.
     held_out_scores_ : ndarray of shape (n_samples, n_classes)
         Held-out log-odds of the mix; NaN for rows never held out.
+    held_out_codes_ : ndarray of shape (n_samples,)
+        Class number of each of these rows, in the order of ``classes_``.
     held_out_links_ : ndarray of shape (n_samples, 3 + n_classes)
         As in :class:`LSPC`; here the same for all rows.
     gradient_norm_, n_iter_, n_factorisations_, beta_

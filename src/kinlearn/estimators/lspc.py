@@ -12,13 +12,23 @@ from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._checks import check_choice, check_count, check_positive
 from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, KernelClassifier
+from kinlearn.estimators._polish import (
+    TOO_FEW,
+    PolishChoice,
+    check_polish,
+    choose_polish,
+    polish_obstacles,
+    polish_of_sums,
+    polish_source,
+)
 from kinlearn.kernels import Kernel, KernelMap, median_width
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.basis import Basis
+from kinlearn.problems.fixed_basis import RowFeatures
 from kinlearn.problems.from_sums import OneTaskOfSums, Posed, class_labels
 from kinlearn.problems.one_task import OneTask, one_task_basis, refuse_given_centers
 from kinlearn.problems.pcg_basis import CALIBRATION_FOLDS, PcgBasis, PcgSettings
-from kinlearn.problems.problem import Point
+from kinlearn.problems.problem import Point, Solution
 from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.selection.fit_point import fit_point
 from kinlearn.solvers.solver_choice import SOLVERS, SolverChoice, choose_solver
@@ -47,7 +57,8 @@ class LSPC(KernelClassifier):
         ``"exponential"`` exp(-||x-x'||/sigma), ``"matern32"`` (1 + √3||x-x'||/sigma)
         exp(-√3||x-x'||/sigma), ``"chi2"``
         exp(-χ²/sigma), ``"polynomial"`` (xᵀx'/sigma² + coef0)^degree, ``"linear"``, ``"cosine"``,
-        ``"precomputed"``, or a function of two arrays of rows.
+        ``"steps"`` (thresholds of single columns that both rows reach), ``"precomputed"``, or a
+        function of two arrays of rows.
     sigma : float or "median", default="median"
         Width; ``"median"`` is the median distance between training rows.
     reg : float, default=1e-3
@@ -85,6 +96,12 @@ class LSPC(KernelClassifier):
         by the preconditioned residual.
     max_iter : int, default=200
         Most steps of ``"pcg"``.
+    polish : "auto", int or None, default="auto"
+        From the closed form to the least log-loss of the same scores, by a few passes over the
+        rows that cost O(m) a row each (see :doc:`/large`). It is iterative, and stopped where the
+        log-loss of held-out rows ends to fall. ``"auto"``: from 5000 rows on, where they are
+        three times as many as the centres; never where all rows are centres. A number bounds the
+        passes; None keeps the closed form. Only with ``posterior="calibrated"``.
     verbose : bool, default=False
         Whether to print the choice of solver and the progress of ``"pcg"``.
     degree, coef0 : float, default=3 and 1
@@ -118,6 +135,8 @@ class LSPC(KernelClassifier):
         With a class_weight: added to ``beta_`` times the scores in the posterior.
     prior_ : ndarray of shape (n_classes,)
         Share of each class.
+    held_out_codes_ : ndarray of shape (n_samples,)
+        Class number of each of these rows, in the order of ``classes_``.
     held_out_links_ : ndarray of shape (n_samples, 3 + n_classes)
         How each training row's held-out scores become probabilities, learnt without its fold: beta,
         gamma, score floor, and a shift for each class.
@@ -128,7 +147,17 @@ class LSPC(KernelClassifier):
     solver_, solver_reason_ : str
         The solver in use and the reason.
     n_iter_ : int
-        Steps taken by ``"pcg"``; 1 for the direct solver.
+        Steps taken by ``"pcg"``, or passes of the polish; 1 for the closed form.
+    polish_path_ : ndarray of shape (n_steps + 1,)
+        Where the fit was polished: log-loss of the held-out rows at the start, which is the closed
+        form without them, and after every step. The model is at the least of them; where that is
+        the start, it is the closed form.
+    polish_penalty_ : float
+        The log-loss is minimised with ``polish_penalty_/2 ||a||²``: `reg` times the mean curvature
+        of the log-loss at the start, so that it weighs about as much as `reg` beside squares, and
+        at most a fiftieth of the log-loss at the start.
+    polish_reason_ : str
+        Why the fit was polished, or was not.
     statistics_ : NormalEquations
         Sums over the rows, after ``partial_fit``, ``fit_stream`` or ``fit_statistics``; then
         ``held_out_log_loss_`` takes the place of ``held_out_scores_``.
@@ -186,6 +215,7 @@ class LSPC(KernelClassifier):
         precision: str = "double",
         tol: float = 1e-7,
         max_iter: int = 200,
+        polish: Any = "auto",
         verbose: bool = False,
         degree: float = 3,
         coef0: float = 1.0,
@@ -207,6 +237,7 @@ class LSPC(KernelClassifier):
         self.precision = precision
         self.tol = tol
         self.max_iter = max_iter
+        self.polish = polish
         self.verbose = verbose
         self.degree = degree
         self.coef0 = coef0
@@ -248,6 +279,7 @@ class LSPC(KernelClassifier):
         check_count("max_iter", self.max_iter)
         if is_dask(X, y, sample_weight, groups):
             return streaming.fit_collections(self, X, y, sample_weight, groups)
+        check_polish(self.polish)
         kernel = self._begin()
         data = self._read_classes(kernel, X, y, sample_weight)
         groups = check_groups(groups, data.n_passed)
@@ -257,22 +289,42 @@ class LSPC(KernelClassifier):
         features = KernelMap(kernel, centers.rows, self.memory_mb)
         choice = self._choose_solver(data, features, centers)
         self._say(f"solver {choice.solver}. {choice.reason}")
-        if choice.solver == "pcg":
-            basis: Basis = self._pcg_basis(data, features, centers)
-        else:
-            basis = one_task_basis(data, features, centers, self.basis, n_decompositions=1)
         facts: dict[str, Any] = {
             "sigma_": sigma,
             "solver_": choice.solver,
             "solver_reason_": choice.reason,
         }
+        obstacles = polish_obstacles(self, kernel, groups)
+        if choice.solver == "pcg":
+            obstacles.append("Conjugate gradients form no sums, which a polish starts from")
+        polish = choose_polish(
+            self.polish,
+            data.n_passed,
+            features.n_centers,
+            everything=centers.everything,
+            obstacles=obstacles,
+        )
+        facts["polish_reason_"] = polish.reason
+        if polish.passes is not None:
+            source = RowFeatures(features, data.X, sigma)
+            found = polish_source(source, data, float(self.reg), polish.passes, self._say)
+            facts |= {"polish_reason_": TOO_FEW} if found is None else found.facts
+            if found is not None and found.helped:
+                solution = Solution(np.array([sigma]), found.coef[None])
+                model = self._model(kernel, data, centers, solution, found.calibration)
+                self._keep(model, **facts)
+                return self
+        if choice.solver == "pcg":
+            basis: Basis = self._pcg_basis(data, features, centers)
+        else:
+            basis = one_task_basis(data, features, centers, self.basis, n_decompositions=1)
         validation = None
         if self.posterior == "calibrated" and data.n_rows > 1:
             validation = self._calibration(data, basis, groups)
         point = {"sigma": sigma, "reg": float(self.reg)}
-        found = fit_point(OneTask(basis, data), point, data, validation)
-        model = self._model(kernel, data, centers, found.solution, found.calibration)
-        self._keep(model, **facts, **found.held_out, **found.solution.facts)
+        fitted = fit_point(OneTask(basis, data), point, data, validation)
+        model = self._model(kernel, data, centers, fitted.solution, fitted.calibration)
+        self._keep(model, **facts, **fitted.held_out, **fitted.solution.facts)
         return self
 
     def _refuse_collections(self, groups: Any) -> None:
@@ -292,6 +344,10 @@ class LSPC(KernelClassifier):
 
     def _stream_point(self, sums: NormalEquations) -> Point:
         return {"sigma": sums.sigma, "reg": float(self.reg)}
+
+    def _polish_choice(self, sums: NormalEquations) -> PolishChoice:
+        """Whether a fit from sums is polished."""
+        return polish_of_sums(self, sums)
 
     def _check_stream_parameters(self) -> None:
         check_positive("reg", self.reg)

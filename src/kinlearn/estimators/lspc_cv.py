@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.all_or_nothing import unfitted
 from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
+from kinlearn.estimators._at_scale import Chosen, choose_on_sample, fit_chosen
 from kinlearn.estimators._checks import check_choice, grid_or
 from kinlearn.estimators._classifier import (
     MAX_HELD_OUT_ROWS,
@@ -17,6 +19,14 @@ from kinlearn.estimators._classifier import (
     median_of,
 )
 from kinlearn.estimators._kernel_grids import KernelGrids
+from kinlearn.estimators._polish import (
+    AUTO_ROWS,
+    PolishChoice,
+    check_polish,
+    choose_polish,
+    polish_obstacles,
+    polish_of_sums,
+)
 from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.from_sums import OneTaskOfSums, Posed, class_labels
@@ -27,9 +37,11 @@ from kinlearn.selection.grid import WIDTH_FACTORS, Grid, default_regs, default_s
 from kinlearn.selection.held_out import HeldOut
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.tune import Repeated, tune
+from kinlearn.streams import Batch
+from kinlearn.streams.batches import stacked
 from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
-from kinlearn.training.centers import Centers
+from kinlearn.training.centers import Centers, count_centers
 from kinlearn.training.folds import Validation
 from kinlearn.training.training_set import TrainingSet, check_groups
 
@@ -65,10 +77,11 @@ class LSPCCV(KernelClassifier):
         are of the calibrated held-out posterior.
     combine : {"stack", "within_se", "best"}, default="stack"
         ``"stack"``: non-negative least squares of the targets on the held-out scores of the whole
-        grid, then, for the calibrated posterior, the weights of the points it keeps moved towards
-        the least log-loss, and a scale and an offset for each class, shrunk towards one scale and
-        no offset (not with a class_weight, whose scores are meant to lean); with few rows the
-        weights stay near the best point, and are in part those of ``"within_se"``.
+        grid, then, for the calibrated posterior, the weights of the points it keeps, and of a few
+        that log-loss has a use for, moved towards the least log-loss, and a scale and an offset
+        for each class, shrunk towards one scale and no offset (not with a class_weight, whose
+        scores are meant to lean); with few rows the weights stay near the best point, and are in
+        part those of ``"within_se"``.
         ``"within_se"``: the average of the points within two paired standard errors of the best.
         ``"best"``: the best point alone.
     precision : {"auto", "double", "single"}, default="auto"
@@ -79,14 +92,21 @@ class LSPCCV(KernelClassifier):
     kernel : str, callable or list of these, default=("rbf", "laplacian", "matern32")
         As in :class:`LSPC`. Grid points of several kernels are scored and combined together, each
         kernel with widths around its own median distance; given `sigmas` are those of all. Streams
-        (``partial_fit``, ``fit_stream``) take the first. The kernels of the default fade far from
-        all rows, so that a row from nowhere gets no confident answer; ``"linear"`` does not.
+        take the first, at its median distance; a ``fit_stream`` that will be polished the best
+        kernel and width by leave-one-out of its first rows. The kernels of the default fade far
+        from all rows, so that a row from nowhere gets no confident answer; ``"linear"`` does not.
     metric : {"auto", "diagonal", "full"} or None, default="auto"
         Also try the kernels ``"rbf"`` and ``"laplacian"``, where they are among those given, in a
         metric learnt from the gradient of a fit: columns times the roots of their relevances, or
         rows times a matrix. It is learnt without each of a few folds of rows, whose held-out scores
         are those in the metric of the others. From at most 1,500 rows. ``"auto"`` is
         ``"diagonal"`` from 100 rows and two columns on, and none below.
+    polish : "auto", int or None, default="auto"
+        As in :class:`LSPC`. A fit that is polished is tuned on a sample of 3,000 rows: the best
+        kernel, metric and width of it, and a second kernel where the stack wants one, make the
+        features of all rows; ``metric="auto"`` is then ``"full"`` up to 200 columns, centres are
+        chosen in the learnt metric, and ``n_centers="auto"`` grows with the root of the rows, from
+        1,500 to 4,000. `combine` then has no say, and what is told of the search is of the sample.
     n_centers, centers, center_selection, basis
         As in :class:`LSPC`.
     posterior, fallback, class_weight
@@ -134,7 +154,7 @@ class LSPCCV(KernelClassifier):
     held_out_scores_ : ndarray of shape (n_samples, n_classes)
         Held-out scores of the training rows; NaN for rows never held out. Weights, scales and
         offsets are those that the other folds of rows teach, so that no label scores its own row.
-    gamma_, score_floor_, prior_shift_, held_out_links_
+    gamma_, score_floor_, prior_shift_, held_out_links_, held_out_codes_
         As in :class:`LSPC`.
     cv_scores_ : ndarray of shape (n_points, n_rows, n_classes)
         Held-out scores of every point for the distinct rows in ``cv_rows_``, if stored.
@@ -146,6 +166,8 @@ class LSPCCV(KernelClassifier):
         The criterion that the grid was scored by.
     best_params_ : dict
         The best single point.
+    n_iter_, polish_path_, polish_penalty_, polish_reason_
+        As in :class:`LSPC`, of a fit that was polished.
     statistics_, held_out_log_loss_
         As in :class:`LSPC`, after ``partial_fit``, ``fit_stream`` or ``fit_statistics``.
     model_ : KernelModel
@@ -187,6 +209,7 @@ class LSPCCV(KernelClassifier):
         store_cv_scores: bool = False,
         kernel: Any = DEFAULT_KERNELS,
         metric: str | None = "auto",
+        polish: Any = "auto",
         n_centers: int | str | None = "auto",
         centers: Any = None,
         center_selection: str = "kmeans++",
@@ -210,6 +233,7 @@ class LSPCCV(KernelClassifier):
         self.store_cv_scores = store_cv_scores
         self.kernel = kernel
         self.metric = metric
+        self.polish = polish
         self.n_centers = n_centers
         self.centers = centers
         self.center_selection = center_selection
@@ -247,6 +271,7 @@ class LSPCCV(KernelClassifier):
         if is_dask(X, y, sample_weight, groups):
             return streaming.fit_collections(self, X, y, sample_weight, groups)
         check_choice("combine", self.combine, combining.RULES)
+        check_polish(self.polish)
         check_choice("precision", self.precision, PRECISIONS)
         scoring = resolve_scoring(self.scoring)
         kernels = self._begin_several()
@@ -254,6 +279,17 @@ class LSPCCV(KernelClassifier):
         refuse_single_row(data, "LSPC")
         groups = check_groups(groups, data.n_passed)
         data.warn_of_copies(groups)
+        polish = self._choose_polish(kernels, data, groups)
+        facts: dict[str, Any] = {"polish_reason_": polish.reason}
+        if polish.passes is not None:
+            chosen = self._choose_on_sample(kernels, data, scoring)
+            scaled = fit_chosen(self, chosen, data, polish.passes)
+            if scaled is not None:
+                found, solution = scaled.polished, scaled.solution
+                model = self._model(kernels[0], data, scaled.centers, solution, found.calibration)
+                self._keep(model, **facts, **chosen.facts, **found.facts)
+                return self
+            facts["polish_reason_"] = "The held-out log-loss did not fall in a polish."
         centers = self._place_centers(data.X, data.rows, kernels[0], median_of(data, kernels[0]))
         limit = None if centers.everything else MAX_HELD_OUT_ROWS
         seed = self._seed()
@@ -277,8 +313,58 @@ class LSPCCV(KernelClassifier):
             say=self._say,
         )
         model = self._model(kernels[0], data, centers, tuned.solution, tuned.learnt.calibration)
-        self._keep(model, **learnt, **tuned.facts(self.store_cv_scores))
+        self._keep(model, **facts, **learnt, **tuned.facts(self.store_cv_scores))
         return self
+
+    def _choose_on_sample(self, kernels: list[Kernel], data: TrainingSet, scoring: Any) -> Chosen:
+        return choose_on_sample(
+            self,
+            kernels,
+            data,
+            scoring,
+            lambda n_rows, centers, n: one_task_poser(self, n_rows, centers, n, self.precision),
+            lambda kernel, data: one_task_axes(self, data, kernel),
+            self._seed(),
+        )
+
+    def _block_of_stream(self, reader: Any, first: list[Batch]) -> tuple[Kernel, float] | None:
+        """Kernel and width of a stream to be polished, by leave-one-out of its first rows."""
+        n_rows = sum(batch.n_rows for batch in first)
+        if self.sigmas is not None or self.polish is None or n_rows < AUTO_ROWS:
+            return None
+        parts = [reader.read(batch.X, batch.y, batch.sample_weight) for batch in first]
+        X, y = stacked([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+        weights = None
+        if any(part[2] is not None for part in parts):
+            each = [np.ones(len(y)) if w is None else w for _, y, w in parts]
+            weights = np.concatenate(each)
+        alone = unfitted(self).set_params(metric=None, class_weight=None)
+        kernels = alone._kernels()
+        data = alone._read_classes(kernels, X, y, weights)
+        if data.n_rows < AUTO_ROWS:
+            return None
+        block = alone._choose_on_sample(kernels, data, resolve_scoring(self.scoring)).blocks[0]
+        return block.kernel, block.sigma
+
+    def _choose_polish(
+        self, kernels: list[Kernel], data: TrainingSet, groups: np.ndarray | None
+    ) -> PolishChoice:
+        """Whether to tune on a sample, and polish."""
+        obstacles = polish_obstacles(self, kernels[0], groups)
+        if not (isinstance(self.cv, str) and self.cv == "loo"):
+            obstacles.append(f"cv={self.cv!r} asks for folds of all rows, in closed form")
+        if self.store_cv_scores:
+            obstacles.append("store_cv_scores=True asks for scores of all rows")
+        n_centers = count_centers(self.n_centers, data.n_rows, self.centers)
+        if self.centers is not None:
+            n_centers = len(self.centers) if hasattr(self.centers, "__len__") else 1
+        return choose_polish(
+            self.polish,
+            data.n_passed,
+            data.n_rows if n_centers is None else n_centers,
+            everything=n_centers is None,
+            obstacles=obstacles,
+        )
 
     def _pose(self, sums: NormalEquations, rows: SampleRows | None, factors: np.ndarray) -> Posed:
         """The problem that sums pose."""
@@ -288,6 +374,10 @@ class LSPCCV(KernelClassifier):
     def _stream_grid(self, posed: Posed, sums: NormalEquations) -> Grid:
         axes = {"sigma": np.array([sums.sigma]), "reg": regs_of_sums(self.regs, sums)}
         return Grid(axes, {"reg": self.regs is None})
+
+    def _polish_choice(self, sums: NormalEquations) -> PolishChoice:
+        """Whether a fit from sums is polished."""
+        return polish_of_sums(self, sums)
 
     def _check_stream_parameters(self) -> None:
         check_choice("combine", self.combine, combining.RULES)

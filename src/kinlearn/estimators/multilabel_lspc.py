@@ -17,10 +17,21 @@ from kinlearn.estimators._label_classifier import (
     pose_labels,
     similarity_of,
 )
+from kinlearn.estimators._polish import (
+    TOO_FEW,
+    PolishChoice,
+    check_polish,
+    choose_polish,
+    label_obstacles,
+    polish_obstacles,
+    polish_of_sums,
+    polish_source,
+)
 from kinlearn.kernels import median_width
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
+from kinlearn.problems.fixed_basis import RowFeatures
 from kinlearn.problems.from_sums import Posed
-from kinlearn.problems.problem import Point
+from kinlearn.problems.problem import Point, Solution
 from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.selection.fit_point import fit_point
 from kinlearn.selection.held_out import Columns
@@ -73,6 +84,9 @@ class MultiLabelLSPC(MultiLabelClassifier):
     threshold : float or "loo_f1", default=0.5
         Probability above which an indicator is predicted; ``"loo_f1"`` tunes one per label for F1
         on held-out probabilities.
+    polish : "auto", int or None, default="auto"
+        As in :class:`LSPC`, with a sigmoid for each label; for 0/1 indicators that are all
+        observed. `similarity` and `sharing` then shape nothing but the closed form.
     n_centers, centers, center_selection, posterior, fallback
         As in :class:`LSPC`. The calibrated posterior has a beta per label, shrunk towards the one
         that calibrates all labels together.
@@ -120,11 +134,16 @@ class MultiLabelLSPC(MultiLabelClassifier):
         Share of each label, or of each of its classes.
     held_out_scores_ : ndarray of shape (n_samples, columns)
         Scores of the rows, each with one copy of itself held out, in the columns of ``coef_``.
+    held_out_codes_ : ndarray of shape (n_samples,) or (n_samples, n_labels)
+        Class number of each of them in every label, -1 where unobserved.
     held_out_links_ : ndarray of shape (n_samples, 2 * learnt labels + 1 + their classes)
         How each of them becomes a probability, learnt from other rows: every label's beta, then
         every label's gamma, the least score, and the shift of each class.
     n_iter_ : int
-        Steps of conjugate gradients in the final fit, over all classes; 1 for other solvers.
+        Steps of conjugate gradients in the final fit, over all classes, or passes of the polish; 1
+        for other solvers.
+    polish_path_, polish_penalty_, polish_reason_
+        As in :class:`LSPC`; the log-loss is the mean over labels.
     residual_ : float
         Their largest final relative residual; 0 for other solvers.
     sigma_, centers_, n_centers_, n_features_in_, feature_names_in_
@@ -178,6 +197,7 @@ class MultiLabelLSPC(MultiLabelClassifier):
         tol: float = 1e-8,
         max_iter: int = 10_000,
         threshold: float | str = 0.5,
+        polish: Any = "auto",
         n_centers: int | str | None = "auto",
         centers: Any = None,
         center_selection: str = "kmeans++",
@@ -201,6 +221,7 @@ class MultiLabelLSPC(MultiLabelClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.threshold = threshold
+        self.polish = polish
         self.n_centers = n_centers
         self.centers = centers
         self.center_selection = center_selection
@@ -239,6 +260,7 @@ class MultiLabelLSPC(MultiLabelClassifier):
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter)
         sharing = check_sharing(self.sharing)
+        check_polish(self.polish)
         if is_dask(X, y, sample_weight, groups):
             return streaming.fit_collections(self, X, y, sample_weight, groups)
         kernel = self._begin()
@@ -257,6 +279,29 @@ class MultiLabelLSPC(MultiLabelClassifier):
                 'solver="spectral" needs every label observed and no class_weight: use '
                 'solver="auto", which iterates with the spectral solution as preconditioner.'
             )
+        facts: dict[str, Any] = {
+            "sigma_": float(sigma),
+            "similarity_": similarity_of(data, problem.similarities),
+        }
+        polish = choose_polish(
+            self.polish,
+            data.n_passed,
+            problem.features.n_centers,
+            everything=centers.everything,
+            obstacles=polish_obstacles(self, kernel, groups) + label_obstacles(data),
+        )
+        facts["polish_reason_"] = polish.reason
+        if polish.passes is not None:
+            source = RowFeatures(problem.features, data.X, float(sigma))
+            polished = polish_source(source, data, float(self.reg), polish.passes, self._say)
+            facts |= {"polish_reason_": TOO_FEW} if polished is None else polished.facts
+            if polished is not None and polished.helped:
+                solution = Solution(np.array([float(sigma)]), polished.coef[None])
+                model = self._model(kernel, data, centers, solution, polished.calibration)
+                learnt = model.labels.learnt
+                model = model.with_thresholds(np.full(learnt.size, float(self.threshold)))
+                self._keep(model, residual_=0.0, **facts)
+                return self
         calibrated, validation = self.posterior == "calibrated", None
         if (calibrated or isinstance(self.threshold, str)) and data.n_rows > 1:
             validation = data.validation(
@@ -281,8 +326,7 @@ class MultiLabelLSPC(MultiLabelClassifier):
         )
         self._keep(
             model.with_thresholds(thresholds),
-            sigma_=float(sigma),
-            similarity_=similarity_of(data, problem.similarities),
+            **facts,
             **found.held_out,
             **found.solution.facts,
         )
@@ -294,6 +338,10 @@ class MultiLabelLSPC(MultiLabelClassifier):
 
     def _stream_point(self, sums: NormalEquations) -> Point:
         return {"sigma": sums.sigma, "sharing": float(self.sharing), "reg": float(self.reg)}
+
+    def _polish_choice(self, sums: NormalEquations) -> PolishChoice:
+        """Whether a fit from sums is polished."""
+        return polish_of_sums(self, sums)
 
     def _check_stream_parameters(self) -> None:
         check_positive("reg", self.reg)

@@ -120,7 +120,7 @@ class MultiLabelLSPCCV(MultiLabelClassifier):
         Scores of the rows, each with one copy of itself held out, mixed and scaled by what the
         other rows taught: each fifth of the rows by the other four.
     classes_, label_names_, learnt_, similarity_, beta_, betas_, gamma_, gammas_, score_floor_, \
-prior_shift_, held_out_links_, thresholds_, prior_, n_iter_, residual_
+prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, residual_
         As in :class:`MultiLabelLSPC`.
     single_, indicator_
         As in :class:`MultiLabelLSPC`.

@@ -79,7 +79,8 @@ class MultiTaskKernelLogisticRegressionCV(TaskClassifier):
         Coefficients of all tasks.
     shared_coef_ : ndarray of shape (len(kept_sigmas_), n_centers_, n_classes)
         The shared part.
-    held_out_scores_, held_out_links_, gradient_norm_, n_iter_, n_factorisations_, beta_, \
+    held_out_scores_, held_out_links_, held_out_codes_, gradient_norm_, n_iter_, \
+n_factorisations_, beta_, \
 kept_sigmas_, kept_kernels_, feature_relevance_, kernel_, metric_
         As in :class:`KernelLogisticRegressionCV`.
     tasks_, task_classes_, similarity_, classes_, centers_, n_centers_, prior_, cv_scores_, \

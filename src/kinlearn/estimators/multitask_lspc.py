@@ -84,7 +84,7 @@ memory_mb, random_state
     similarity_ : ndarray of shape (T, T)
         W in the order of ``tasks_``.
     sigma_, beta_, gamma_, score_floor_, prior_shift_, centers_, n_centers_, prior_, \
-held_out_scores_, held_out_links_, n_features_in_, feature_names_in_
+held_out_scores_, held_out_links_, held_out_codes_, n_features_in_, feature_names_in_
         As in :class:`LSPC`.
     task_class_seen_ : ndarray of bool of shape (T, n_classes)
         Which classes each task has seen.

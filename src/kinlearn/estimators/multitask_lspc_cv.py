@@ -11,8 +11,8 @@ from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators import _task_streaming as task_streaming
 from kinlearn.estimators._add_task import add_task
-from kinlearn.estimators._checks import check_choice, sharing_grid
-from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, median_of
+from kinlearn.estimators._checks import check_choice, kernel_list, sharing_grid
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, median_of, view
 from kinlearn.estimators._kernel_grids import KernelGrids
 from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task, pose_tasks
 from kinlearn.estimators.lspc_cv import (
@@ -24,8 +24,9 @@ from kinlearn.estimators.lspc_cv import (
     regs_of_sums,
     repeated_search,
 )
-from kinlearn.kernels import Kernel, KernelMap
+from kinlearn.kernels import Kernel, KernelMap, resolve_kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
+from kinlearn.kernels.words import are_words
 from kinlearn.problems.from_sums import Posed
 from kinlearn.problems.problem import Problem
 from kinlearn.problems.sample_rows import SampleRows
@@ -42,6 +43,9 @@ from kinlearn.training.training_set import TrainingSet, check_groups
 
 # Leave-one-out scores of this many rows settle a grid, where each point is solved from sums.
 GRID_ROWS = 5000
+DEFAULT_KERNELS = ("rbf", "laplacian")
+# A default grid is fine in this axis for the sake of the best single point.
+THINNED = "reg"
 
 
 class MultiTaskLSPCCV(TaskClassifier):
@@ -73,15 +77,18 @@ class MultiTaskLSPCCV(TaskClassifier):
         their own, with the mean over tasks as the score: an AUC then compares pairs inside tasks
         only, and tasks without both classes do not count; where there is none with both, rows are
         pooled.
-    combine : {"within_se", "stack", "best"}, default="within_se"
-        ``"within_se"``: of the best points of each width, the average of those within two paired
-        standard errors of the best of all. ``"stack"`` and ``"best"`` as in :class:`LSPCCV`.
+    combine : {"stack", "within_se", "best"}, default="stack"
+        As in :class:`LSPCCV`, with a scale and an offset for each task, too, where tasks are unlike
+        (``task_scale_``, ``task_intercept_``). Where few rows are not of their task's commonest
+        class, a stack is mostly the average that ``"within_se"`` is: of the best points of each
+        width, those within two paired standard errors of the best of all.
     store_cv_scores : bool, default=False
         Whether to keep the held-out scores of every grid point in ``cv_scores_``.
     similarity, unseen, task_column
         As in :class:`MultiTaskLSPC`.
     kernel : str, callable or list of these, default=("rbf", "laplacian")
-        As in :class:`LSPCCV`.
+        As in :class:`LSPCCV`. The default is joined by ``"cosine"`` where rows are of words: no
+        entry is negative and most are zero, over 30 columns and more.
     metric : {"auto", "diagonal", "full"} or None, default=None
         As in :class:`LSPCCV`.
     n_centers, centers, center_selection, posterior, fallback, class_weight, degree, \
@@ -113,7 +120,7 @@ coef0, memory_mb
         The shared part.
     tasks_, task_classes_, similarity_
         As in :class:`MultiTaskLSPC`.
-    gamma_, score_floor_, prior_shift_, held_out_links_
+    gamma_, score_floor_, prior_shift_, held_out_links_, held_out_codes_
         As in :class:`LSPC`.
     kept_sigmas_, kept_kernels_, feature_relevance_, beta_, held_out_scores_, classes_, \
 centers_, n_centers_, prior_, n_features_in_, feature_names_in_
@@ -127,7 +134,12 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
     mix_sigmas_, mix_sharings_, mix_regs_, mix_weights_, mix_shared_coef_ : ndarray
         The points that make up the model and the shared part of each, for :meth:`add_task`.
     class_scale_, intercept_, cv_scores_, cv_rows_, scoring_
-        As in :class:`LSPCCV`.
+        As in :class:`LSPCCV`. Scales of classes and tasks are part of ``coef_``.
+    task_scale_ : ndarray of shape (T,)
+        What each task's scores are multiplied by: ones where tasks are alike.
+    task_intercept_ : ndarray of shape (T, n_classes)
+        What is added to each task's scores, the common offsets included. A task never seen, or
+        added by :meth:`add_task`, has ``intercept_`` and the scale 1.
     best_params_ : dict
         The best single point.
     statistics_, held_out_log_loss_
@@ -151,6 +163,8 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
     """
 
     limit_at_zero_reg = True
+    task_scale_ = view("Scale of each task's scores.", lambda m: m.task_scales)
+    task_intercept_ = view("What is added to each task's scores.", lambda m: m.task_offsets)
 
     partial_fit = task_streaming.partial_fit
     forget = task_streaming.forget
@@ -169,12 +183,12 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
         cv: Any = "loo",
         scoring: Any = None,
         average: str = "pooled",
-        combine: str = "within_se",
+        combine: str = "stack",
         store_cv_scores: bool = False,
         similarity: Any = "uniform",
         unseen: str = "shared",
         task_column: str | int | None = None,
-        kernel: Any = ("rbf", "laplacian"),
+        kernel: Any = DEFAULT_KERNELS,
         metric: str | None = None,
         n_centers: int | str | None = "auto",
         centers: Any = None,
@@ -248,6 +262,8 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
         kernels = self._begin_several()
         X, tasks, index = self._read_tasks(X, task, sample_weight)
         data = self._read_classes(kernels, X, y, sample_weight, index)
+        if tuple(kernel_list(self.kernel)) == DEFAULT_KERNELS and are_words(data.X):
+            kernels = [*kernels, resolve_kernel("cosine")]
         groups = check_groups(groups, data.n_passed)
         data.warn_of_copies(groups)
         median, seed = median_of(data, kernels[0]), self._seed()
@@ -285,16 +301,16 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
             axes = one_task_axes(self, data, kernel)
             return {"sigma": axes["sigma"], "sharing": sharings, "reg": axes["reg"]}
 
-        vote = None if data.task is None else "sigma"
+        vote, thinned = (None, None) if data.task is None else ("sigma", THINNED)
         halving = halving_of(self.cv, groups, seed) if data.task is None else None
-        grids = KernelGrids(self, kernels, pose, axes_of, scoring, vote, halving)
+        grids = KernelGrids(self, kernels, pose, axes_of, scoring, vote, thinned, halving)
         posed, learnt = grids.posed(data, validation)
         tuned = tune(
             posed,
             HeldOut.of(data, validation, average=self.average),
             scoring,
             self.combine,
-            scales=data.task is None and self.posterior == "calibrated",
+            scales=self.posterior == "calibrated",
             repeated=repeated,
             say=self._say,
         )
@@ -303,9 +319,9 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
             solution = of_one_task(solution, 1.0)
         else:
             assert tasks is not None
-            weights = tuned.learnt.weights
+            weights, scales = tuned.learnt.weights, self.posterior == "calibrated"
             facts["sharing_report_"] = sharing_report(
-                tuned.search, self.combine, weights, tasks.tolist()
+                tuned.search, self.combine, weights, tasks.tolist(), scales
             )
         self._keep(
             self._model(kernels[0], data, centers, solution, tuned.learnt.calibration, tasks=tasks),
@@ -324,7 +340,8 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
         # with one task every degree of sharing is the same model
         sharings = np.zeros(1) if alone else sharing_grid(self.sharings, SHARINGS)
         axes = {"sigma": np.array([sums.sigma]), "sharing": sharings, "reg": regs}
-        return Grid(axes, {"reg": self.regs is None}, vote=None if alone else "sigma")
+        growing = {"reg": self.regs is None}
+        return Grid(axes, growing) if alone else Grid(axes, growing, vote="sigma", thinned=THINNED)
 
     def _check_stream_parameters(self) -> None:
         check_choice("combine", self.combine, combining.RULES)

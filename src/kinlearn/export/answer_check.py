@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.cells.table_cells import TableCells
+from kinlearn.encoding.date_parts import days_of
 from kinlearn.export.columns import Source
 from kinlearn.export.encoders import is_missing
 from kinlearn.export.graph import FLOAT, STRING
@@ -64,10 +65,12 @@ def check_answers(made: Any, model: Any, X: Any, inputs: list[tuple[Source, int]
 def _fed(X: Any, source: Source, kind: int, model: Any) -> NDArray:
     """A column of a table, or all columns of an array, as the graph takes them."""
     first = next(iter(steps_before(_innermost(model))), None)
-    if isinstance(first, TableCells):
+    first = getattr(first, "cells_", first)  # of TableFeatures
+    if isinstance(first, TableCells) and source.name in first.schema.features:
         X = first.transform(X)
     on_a_table = hasattr(X, "columns") and source.name in list(X.columns)
-    values = np.asarray(X[[source.name]] if on_a_table else X, dtype=object)
+    values = np.asarray(X[[source.name]] if on_a_table else X)
+    values = (days_of(values) if values.dtype.kind == "M" else values).astype(object)
     if kind == STRING:
         texts = ["" if is_missing(value) else str(value) for value in values.ravel()]
         return np.array(texts, dtype=object).reshape(values.shape)

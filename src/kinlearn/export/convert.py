@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.cells.table_cells import TableCells
+from kinlearn.encoding.table_features import TableFeatures
 from kinlearn.export.answer_check import check_answers
 from kinlearn.export.columns import Parts, Source, Unread
 from kinlearn.export.graph import DOUBLE, FLOAT, ML_DOMAIN, STRING, Graph, Operation
@@ -47,10 +48,11 @@ def to_onnx(model: Any, X: Any = None, *, input_type: str = "double") -> Any:
         Inputs: ``X`` of shape (n, features), or one of shape (n, 1) per column for a pipeline with
         a ``ColumnTransformer``. A column is text if the categories that its encoder learnt are, and
         numbers otherwise, with 1 and 0 for True and False; missing text is ``""``, a missing number
-        NaN. For a multi-task model also ``task`` of shape
-        (n,), the ids, unless a pipeline makes them a column. A task never seen gets the shared
-        part, or an error with ``unseen="error"``. Outputs:
-        ``label`` and ``probabilities``; for labels of several classes ``probabilities_0``, ...;
+        NaN. A date is the number of days since 1970-01-01, its time of day a fraction. For a
+        multi-task model also ``task`` of shape (n,), the ids, unless a pipeline makes them a
+        column. A task never seen gets the shared part, or an error with ``unseen="error"``.
+        Outputs: ``label`` and ``probabilities``; for labels of several classes
+        ``probabilities_0``, ...;
         of :class:`HandOver` also ``answered``.
 
     Examples
@@ -103,7 +105,8 @@ def _pipeline_of(model: Any) -> Any:
 def _on_a_table(model: Any) -> bool:
     """Whether the model takes columns by name, which are inputs of their own then."""
     first = next(iter(steps_before(_pipeline_of(model))), None)
-    named = isinstance(first, TableCells) or hasattr(first, "transformers_")
+    tables = (TableCells, TableFeatures)
+    named = isinstance(first, tables) or hasattr(first, "transformers_")
     return named and hasattr(model, "feature_names_in_")
 
 

@@ -22,6 +22,7 @@ from kinlearn.export.scores import add_measure, add_scores
 from kinlearn.familiarity import NEIGHBOURS
 from kinlearn.model import KernelModel, Labels
 from kinlearn.pipelines import last_step
+from kinlearn.selection.decisions import cost_matrix
 
 
 @dataclass(frozen=True)
@@ -104,26 +105,28 @@ def add_model(graph: Graph, model: Any, X: Parts, task: str | None = None) -> li
         )
     rows = as_numbers(graph, X, type(model).__name__)
     value = model.model_
-    if value.shared is not None:
+    if value.shared is not None and value.tasks is not None and task is not None:
         scores = _add_task_scores(graph, model, rows.name, task)
     else:
-        scores = add_scores(graph, rows.name, value, value.coef)
-    if value.calibration.offset.any():
-        scores = graph.add("Add", scores, graph.constant(value.calibration.offset))
+        coef = value.coef if value.shared is None else value.coef[:, 0]
+        scores = add_scores(graph, rows.name, value, coef)
+        if value.calibration.offset.any():
+            scores = graph.add("Add", scores, graph.constant(value.calibration.offset))
     return _add_answers(graph, value, scores)
 
 
-def _add_task_scores(graph: Graph, model: Any, X: str, task: str | None) -> str:
+def _add_task_scores(graph: Graph, model: Any, X: str, task: str) -> str:
     """Scores of every task side by side, and of each row those of its own task."""
     value = model.model_
-    if value.tasks is None or task is None:
-        return add_scores(graph, X, value, value.coef[:, 0])
     n_sigmas, n_tasks, n_centers, n_classes = value.coef.shape
     coefs = np.concatenate([value.coef, value.shared[:, None]], axis=1)
     coefs = coefs.transpose(0, 2, 1, 3).reshape(n_sigmas, n_centers, (n_tasks + 1) * n_classes)
     scores = add_scores(graph, X, value, coefs)
     shape = graph.constant([-1, n_tasks + 1, n_classes])
     by_task = graph.add("Reshape", scores, shape)
+    offsets = np.vstack([value.task_offsets, value.calibration.offset])
+    if offsets.any():
+        by_task = graph.add("Add", by_task, graph.constant(offsets))
     index = add_task_index(graph, model, task)
     return graph.add("GatherND", by_task, index, batch_dims=1)
 
@@ -187,7 +190,11 @@ def _add_hand_over(graph: Graph, model: Any, X: Parts, task: str | None) -> list
     if isinstance(inner, Pipeline):  # its steps serve probabilities and familiarity alike
         X, inner = [add_front(graph, inner, X)], last_step(inner)
     _, proba, *_ = add_model(graph, inner, X, task if takes_tasks(inner) else None)
-    highest = graph.add("TopK", proba, graph.constant([1]), axis=1, n_results=2)
+    gained, costs = proba, cost_matrix(model.costs, model.classes_)
+    if costs is not None:
+        # probabilities add up to one, so that what is kept of them is linear
+        gained = graph.add("MatMul", proba, graph.constant(1.0 - costs.T / costs.max()))
+    highest = graph.add("TopK", gained, graph.constant([1]), axis=1, n_results=2)
     confidence = graph.add("Gather", highest, graph.constant(0), axis=1)
     threshold = graph.constant(float(model.threshold_))
     if model.per_task and task is not None:
@@ -199,7 +206,20 @@ def _add_hand_over(graph: Graph, model: Any, X: Parts, task: str | None) -> list
         rows = as_numbers(graph, X, "HandOver")
         familiar = _add_is_familiar(graph, inner, rows.name, float(model.min_familiarity))
         answered = graph.add("And", answered, familiar)
-    return [add_labels(graph, proba, model.classes_), proba, answered]
+    bounds = getattr(model, "miss_bounds_", None)
+    if bounds is not None:
+        answered = graph.add("And", answered, _add_within_limits(graph, proba, gained, bounds))
+    return [add_labels(graph, gained, model.classes_), proba, answered]
+
+
+def _add_within_limits(graph: Graph, proba: str, gained: str, bounds: NDArray) -> str:
+    """Whether no class but the predicted one is more probable than its bound."""
+    best = graph.add("ArgMax", gained, axis=1, keepdims=1)
+    other = graph.add("Not", graph.add("Equal", best, graph.constant(np.arange(len(bounds))[None])))
+    above = graph.add("And", graph.add("Greater", proba, graph.constant(bounds[None])), other)
+    counts = graph.add("Cast", above, to=INT64)
+    most = graph.add("ReduceMax", counts, axes=[1], keepdims=0)
+    return graph.add("Equal", most, graph.constant(0))
 
 
 def takes_tasks(model: Any) -> bool:

@@ -20,6 +20,9 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from kinlearn.encoding.date_parts import DAYS_IN_YEAR, FIRST_WEEKDAY, DateParts
+from kinlearn.encoding.number_columns import NumberColumns
+from kinlearn.encoding.threshold_columns import WEIGHT, ThresholdColumns
 from kinlearn.export.columns import Block
 from kinlearn.export.graph import BOOL, Graph
 
@@ -162,12 +165,97 @@ def _box_cox(graph: Graph, positive: str, powers: NDArray[np.float64]) -> str:
     return graph.add("Where", choice, series, closed)
 
 
+def _number_columns(graph: Graph, step: NumberColumns, block: Block) -> Block:
+    """Fill, take logarithms of some, scale; marks of missing numbers beside."""
+    missing = graph.add("IsNaN", block.name)
+    name = graph.add("Where", missing, graph.constant(step.fills_[None]), block.name)
+    if step.units_.any():
+        logs = step.units_ > 0.0
+        size = graph.add(
+            "Abs", graph.add("Div", name, graph.constant(np.where(logs, step.units_, 1.0)))
+        )
+        log = graph.add("Log", graph.add("Add", size, graph.constant(1.0)))
+        choice = graph.add("Cast", graph.constant(logs.astype(np.int64)), to=BOOL)
+        name = graph.add("Where", choice, graph.add("Mul", graph.add("Sign", name), log), name)
+    numbers = shift_and_divide(graph, Block(name, block.width), step.mean_, step.scale_)
+    if not step.marked_.size:
+        return numbers
+    marks = graph.add("Gather", graph.double(missing), graph.constant(step.marked_), axis=1)
+    made = graph.add("Concat", numbers.name, marks, axis=1)
+    return Block(made, block.width + int(step.marked_.size))
+
+
+def _threshold_columns(graph: Graph, step: ThresholdColumns, block: Block) -> Block:
+    missing = graph.add("IsNaN", block.name)
+    name = graph.add("Where", missing, graph.constant(step.fills_[None]), block.name)
+    cells = graph.add("Gather", name, graph.constant(step.cut_columns_), axis=1)
+    reached = graph.double(graph.add("GreaterOrEqual", cells, graph.constant(step.cuts_[None])))
+    return Block(graph.add("Mul", reached, graph.constant(WEIGHT)), int(step.cuts_.size))
+
+
+def _date_parts(graph: Graph, step: DateParts, block: Block) -> Block:
+    """The arithmetic of :mod:`kinlearn.encoding.date_parts` on days since 1970-01-01."""
+    made = []
+    for j, (first, names) in enumerate(zip(step.first_days_, step.parts_, strict=True)):
+        days = graph.column(block.name, j)
+        day = graph.add("Floor", days)
+        for name in names:
+            part, _, wave = name.partition("_")
+            if name == "days":
+                made.append(graph.add("Sub", days, graph.constant(float(first))))
+            elif name == "missing":
+                made.append(graph.double(graph.add("IsNaN", days)))
+            elif name == "year":
+                made.append(_year(graph, day))
+            else:
+                made.append(graph.add(wave.capitalize(), _angle(graph, part, days, day)))
+    found = graph.add("Concat", *made, axis=1)
+    fills = graph.constant(step.fills_[None])
+    filled = graph.add("Where", graph.add("IsNaN", found), fills, found)
+    return Block(filled, len(made))
+
+
+def _angle(graph: Graph, part: str, days: str, day: str) -> str:
+    if part == "hour":
+        return graph.add("Mul", graph.add("Sub", days, day), graph.constant(2.0 * np.pi))
+    if part == "weekday":
+        day = graph.add("Add", day, graph.constant(FIRST_WEEKDAY))
+    step = 2.0 * np.pi / (7.0 if part == "weekday" else DAYS_IN_YEAR)
+    return graph.add("Mul", day, graph.constant(step))
+
+
+def _year(graph: Graph, day: str) -> str:
+    """As :func:`kinlearn.encoding.date_parts.year_of`."""
+
+    def floored(name: str, divisor: float) -> str:
+        return graph.add("Floor", graph.add("Div", name, graph.constant(divisor)))
+
+    def times(name: str, factor: float) -> str:
+        return graph.add("Mul", name, graph.constant(factor))
+
+    day = graph.add("Add", day, graph.constant(719_468.0))
+    era = floored(day, 146_097.0)
+    of_era = graph.add("Sub", day, times(era, 146_097.0))
+    rest = graph.add("Sub", of_era, floored(of_era, 1460.0))
+    rest = graph.add("Add", rest, floored(of_era, 36_524.0))
+    rest = graph.add("Sub", rest, floored(of_era, 146_096.0))
+    year = floored(rest, 365.0)
+    start = graph.add("Add", times(year, 365.0), floored(year, 4.0))
+    start = graph.add("Sub", start, floored(year, 100.0))
+    of_year = graph.add("Add", graph.add("Sub", of_era, start), graph.constant(59.0))
+    year = graph.add("Add", year, times(era, 400.0))
+    return graph.add("Add", year, floored(of_year, 365.0))
+
+
 NUMERIC: dict[type, Callable[[Graph, Any, Block], Block]] = {
     Binarizer: _binarize,
     KBinsDiscretizer: _bins,
     MaxAbsScaler: _max_abs,
     MinMaxScaler: _min_max,
     Normalizer: _normalize,
+    NumberColumns: _number_columns,
+    DateParts: _date_parts,
+    ThresholdColumns: _threshold_columns,
     PCA: _project,
     PolynomialFeatures: _products,
     PowerTransformer: _power,

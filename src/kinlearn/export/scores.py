@@ -13,6 +13,7 @@ from kinlearn.export.graph import Graph
 from kinlearn.kernels.library import Kernel
 from kinlearn.kernels.metric import in_metric
 from kinlearn.kernels.squared_distances import SquaredDistances
+from kinlearn.kernels.steps import SharedSteps
 from kinlearn.model import KernelModel
 
 
@@ -59,16 +60,27 @@ def add_measure(graph: Graph, X: str, of: Kernel, centers: Any, nearness: bool =
     if kernel in ("exponential", "matern32") and not nearness:
         return graph.add("Sqrt", _add_feature_sum(graph, X, C, "squares"))
     if kernel in ("rbf", "exponential", "matern32") or (
-        nearness and kernel in ("linear", "polynomial")
+        nearness and kernel in ("linear", "polynomial", "steps")
     ):
         return _add_squared_distances(graph, X, C)
     if kernel in ("laplacian", "chi2"):
         return _add_feature_sum(graph, X, C, kernel)
+    if kernel == "steps":
+        return _add_shared_steps(graph, X, SharedSteps(C))
     if kernel == "cosine":
         X = _add_unit_rows(graph, X)
         norms = np.linalg.norm(C, axis=1, keepdims=True)
         C = C / np.where(norms == 0.0, 1.0, norms)
     return graph.add("MatMul", X, graph.constant(np.ascontiguousarray(C.T)))
+
+
+def _add_shared_steps(graph: Graph, X: str, measure: SharedSteps) -> str:
+    """``1 + Σ_j w_j #{cuts of column j that x and c reach}``."""
+    cells = graph.add("Gather", X, graph.constant(measure.columns), axis=1)
+    reached = graph.add("GreaterOrEqual", cells, graph.constant(measure.cuts[None]))
+    steps = graph.constant(np.ascontiguousarray(measure.steps.T))
+    shared = graph.add("MatMul", graph.double(reached), steps)
+    return graph.add("Add", shared, graph.constant(1.0))
 
 
 def _add_profile(graph: Graph, measure: str, kernel: Kernel, sigma: float) -> str:

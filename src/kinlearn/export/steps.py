@@ -18,6 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEnc
 
 from kinlearn.cells.spelling import number_in
 from kinlearn.cells.table_cells import TableCells
+from kinlearn.encoding.table_features import TableFeatures
 from kinlearn.export.columns import (
     MISSING,
     Block,
@@ -62,6 +63,8 @@ def add_step(graph: Graph, step: Any, parts: Parts) -> Parts:
         return parts
     if kind is TableCells:
         return _add_cells(graph, step, parts)
+    if kind is TableFeatures:
+        return _add_table(graph, step, parts)
     if kind is SimpleImputer:
         return _add_imputer(graph, step, parts)
     if kind in (OneHotEncoder, OrdinalEncoder):
@@ -103,12 +106,22 @@ def _weighted(graph: Graph, parts: Parts, weights: Any, name: str) -> Parts:
     return [Block(weighted, block.width)]
 
 
+def _add_table(graph: Graph, step: TableFeatures, parts: Parts) -> Parts:
+    """Pick the columns that are used, read their cells, and make numbers of them."""
+    every = getattr(step, "feature_names_in_", [f"x{i}" for i in range(step.n_features_in_)])
+    at = {name: i for i, name in enumerate(every)}
+    used = pick(graph, parts, [at[name] for name in step.cells_.feature_names_in_])
+    return add_step(graph, step.columns_, add_step(graph, step.cells_, used))
+
+
 def _add_cells(graph: Graph, step: TableCells, parts: Parts) -> Parts:
     """Numbers without infinities and marks for missing; texts with all marks for missing."""
     schema = step.schema
     made: Parts = []
     for name, part in zip(schema.features, parts, strict=True):
-        if name in schema.numeric:
+        if name in schema.dates:
+            made.append(as_numbers(graph, [part], "TableCells"))
+        elif name in schema.numeric:
             block = as_numbers(graph, [part], "TableCells")
             marks = [number_in(text, schema.decimal) for text in schema.missing]
             absent = [np.inf, -np.inf, *(mark for mark in marks if mark is not None)]

@@ -22,6 +22,7 @@ from kinlearn.kernels.measures import (
 )
 from kinlearn.kernels.metric import MeasureInMetric
 from kinlearn.kernels.squared_distances import SquaredDistances
+from kinlearn.kernels.steps import SharedSteps
 
 Profile = Callable[[np.ndarray, float, np.ndarray], np.ndarray]
 # A double ends at 1.8e308: differences are squared and added up over features.
@@ -50,6 +51,8 @@ class Kernel:
         Whether ``sigma`` matters.
     unit_diagonal : bool
         Whether ``k(x, x) = 1`` for every x.
+    smooth : bool
+        Whether it is analytic, so that a wide one has few eigenvalues that matter.
     isotropic : bool
         Whether all features count alike, so that differing scales matter.
     has_feature_space : bool
@@ -73,6 +76,7 @@ class Kernel:
     profile: Profile
     has_width: bool = True
     unit_diagonal: bool = False
+    smooth: bool = False
     isotropic: bool = False
     has_feature_space: bool = True
     width_measure: Callable[[Rows], Measure] = SquaredDistances
@@ -246,7 +250,14 @@ def callable_measure(function: Callable[[Rows, Rows], Any]) -> Callable[[Rows], 
 
 
 KERNELS: dict[str, Kernel] = {
-    "rbf": Kernel("rbf", SquaredDistances, gaussian_profile, unit_diagonal=True, isotropic=True),
+    "rbf": Kernel(
+        "rbf",
+        SquaredDistances,
+        gaussian_profile,
+        unit_diagonal=True,
+        smooth=True,
+        isotropic=True,
+    ),
     "laplacian": Kernel(
         "laplacian",
         ManhattanDistances,
@@ -276,6 +287,7 @@ KERNELS: dict[str, Kernel] = {
     "linear": Kernel(
         "linear", InnerProducts, identity_profile, has_width=False, largest=LARGEST_FACTOR
     ),
+    "steps": Kernel("steps", SharedSteps, identity_profile, has_width=False),
     "cosine": Kernel("cosine", Cosines, identity_profile, has_width=False, unit_diagonal=True),
     "precomputed": Kernel(
         "precomputed",

@@ -11,11 +11,14 @@ from sklearn.base import BaseEstimator
 # Of kinlearn, every estimator it exports, and these parts of fitted ones.
 _PARTS = {
     "ConstantClassifier": "kinlearn.estimators.constant_classifier",
+    "DateParts": "kinlearn.encoding.date_parts",
+    "NumberColumns": "kinlearn.encoding.number_columns",
     "PriorShift": "kinlearn.estimators.prior_shift",
     "SeparateModels": "kinlearn.estimators._common_space_models",
     "SeparateReductions": "kinlearn.estimators._separate_reductions",
     "SharedModel": "kinlearn.estimators._common_space_models",
     "TableCells": "kinlearn.cells.table_cells",
+    "ThresholdColumns": "kinlearn.encoding.threshold_columns",
 }
 # Types with a form of their own as a dict of arrays: where the functions to and from it are.
 _CONVERTED = {"kinlearn.NormalEquations": "kinlearn.sums.storage"}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kinlearn.archives.arrays import ARRAY_KINDS, sparse_matrix
 from kinlearn.archives.errors import KinFileError
@@ -96,6 +98,7 @@ class Decoder:
             if not name.isidentifier() or name.startswith("__") or replaces:
                 raise KinFileError(f"it holds an attribute {name!r}, which is not allowed")
             vars(made)[name] = self._attribute(name, node)
+        add_new_parameters(made)
         if "requests" in entry:
             self._budget.take(REQUESTS_BYTES)
             vars(made)["_metadata_request"] = _metadata_request(made, entry["requests"])
@@ -181,6 +184,14 @@ class Decoder:
         if type(value) is not np.ndarray:
             raise KinFileError(f"it holds a {type(value).__name__} in place of an array")
         return value
+
+
+def add_new_parameters(made: Any) -> None:
+    """Give an estimator of ours the parameters that came after its file, at their defaults."""
+    if isinstance(made, BaseEstimator) and type(made).__module__.startswith("kinlearn."):
+        for name, parameter in inspect.signature(type(made)).parameters.items():
+            if parameter.default is not parameter.empty:
+                vars(made).setdefault(name, parameter.default)
 
 
 def _dtype(text: Any) -> np.dtype:

@@ -115,9 +115,10 @@ def _feature_names(model: Any) -> list[str]:
 def encoded_columns(model: Any, names: list[str]) -> set[str]:
     """Columns that go through an encoder of categories anywhere in a pipeline."""
     found: set[str] = set()
-    for _, step in getattr(model, "steps", []):
+    for _, step in getattr(model, "steps", [("", model)]):
         if type(step).__name__ in ("OneHotEncoder", "OrdinalEncoder"):
             return set(names)
+        step = getattr(step, "columns_", step)  # of TableFeatures
         for _, branch, columns in getattr(step, "transformers_", []):
             inner = [branch, *(each for _, each in getattr(branch, "steps", []))]
             if any(type(each).__name__ in ("OneHotEncoder", "OrdinalEncoder") for each in inner):

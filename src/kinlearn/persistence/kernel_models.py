@@ -32,6 +32,8 @@ NAMES = {
     "intercept_",
     "class_scale_",
     "class_scales_",
+    "task_scale_",
+    "task_intercept_",
     "beta_",
     "betas_",
     "gamma_",
@@ -118,6 +120,9 @@ def _attributes(estimator: Any, model: KernelModel) -> dict[str, Any]:
     if calibration.scales is not None or calibration.offset.any():
         found["intercept_"] = calibration.offset
         found["class_scale_"] = calibration.class_scale
+    if calibration.task_scales is not None:
+        found["task_scale_"] = calibration.task_scales
+        found["task_intercept_"] = calibration.task_offsets
     if model.support is not None:
         found["support_"] = model.support
     if isinstance(estimator, TaskClassifier):
@@ -203,7 +208,15 @@ def _model(estimator: Any, state: dict[str, Any]) -> KernelModel:
         centers=state["centers_"],
         sigmas=state["kept_sigmas_"],
         coef=coef,
-        calibration=Calibration(layout, common, links, scales, offset),
+        calibration=Calibration(
+            layout,
+            common,
+            links,
+            scales,
+            offset,
+            state.get("task_scale_"),
+            state.get("task_intercept_"),
+        ),
         labels=labels,
         rule=estimator.posterior,
         fallback=estimator.fallback,

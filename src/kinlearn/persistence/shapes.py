@@ -38,6 +38,8 @@ _TASKS = {
     **_KERNEL,
     "coef_": "stmc",
     "shared_coef_": "smc",
+    "task_scale_": "t",
+    "task_intercept_": "tc",
     "mix_shared_coef_": "umc",
     "mix_sigmas_": "u",
     "mix_sharings_": "u",
@@ -73,14 +75,28 @@ _OTHER = {
     "means_": "cd",
     "theta_": "cd",
     **dict.fromkeys(["priors_", "class_prior_", "odds_", "training_prior_"], "c"),
+    "miss_bounds_": "c",
     "quantiles_": "qd",
     "references_": "q",
     "task_thresholds_": "t",
+    "first_days_": "d",
+    "fills_": "f",
+    "units_": "d",
+    "marked_": "i",
+    "cuts_": "u",
+    "cut_columns_": "u",
 }
 _NAIVE_BAYES = {**_OTHER, "var_": "cd"}
 _PER_TASK = {"means_": "d", "components_": "kd", "beta_": "", "maps": "d"}
 # Entries that are not floating-point numbers.
-_OTHER_TYPES = {"statistics_", "task_class_seen_", "learnt_", "label_names_"}
+_OTHER_TYPES = {
+    "cut_columns_",
+    "marked_",
+    "statistics_",
+    "task_class_seen_",
+    "learnt_",
+    "label_names_",
+}
 # How many columns a step gives, where it keeps that beside what they are made of.
 _WIDTHS = ("_n_features_outs", "_n_out_full", "n_output_features_", "n_classes_", "n_outputs_")
 MOST_JOBS = 1024

@@ -13,6 +13,7 @@ from kinlearn.plots.label_gain import LabelGainDisplay
 from kinlearn.plots.label_precision_recall import LabelPrecisionRecallDisplay
 from kinlearn.plots.label_similarity import LabelSimilarityDisplay
 from kinlearn.plots.objective_path import ObjectivePathDisplay
+from kinlearn.plots.polish_path import PolishPathDisplay
 from kinlearn.plots.reliability import ReliabilityDisplay
 from kinlearn.plots.risk_coverage import RiskCoverageDisplay
 from kinlearn.plots.sharing import SharingDisplay
@@ -28,6 +29,7 @@ __all__ = [
     "LabelPrecisionRecallDisplay",
     "LabelSimilarityDisplay",
     "ObjectivePathDisplay",
+    "PolishPathDisplay",
     "ReliabilityDisplay",
     "RiskCoverageDisplay",
     "SharingDisplay",

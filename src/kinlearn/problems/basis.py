@@ -112,7 +112,7 @@ class FullBasis(Basis):
         if self._single is None:
             self._single = self.measure.astype(np.float32)
         K = self.features.kernel.profile(self._single, sigma, np.empty_like(self._single))
-        return SymmetricSpectrum.to_select(K, self.Z)
+        return SymmetricSpectrum.to_select(K, self.Z, self.features.kernel.smooth)
 
     def solve(self, sigma: float, regs: np.ndarray, mix: np.ndarray) -> np.ndarray:
         if regs.size > CHOLESKIES_PER_DECOMPOSITION:
@@ -180,8 +180,12 @@ class WeightedBasis(Basis):
         n = self.Z.shape[0]
         if self.few:
             K = self.features.kernel.profile(self.measure, sigma, np.empty_like(self.measure))
-            decompose = SymmetricSpectrum.to_select if single else SymmetricSpectrum.of
-            base = decompose(K, self.Z)
+            smooth = self.features.kernel.smooth
+            base = (
+                SymmetricSpectrum.to_select(K, self.Z, smooth)
+                if single
+                else SymmetricSpectrum.of(K, self.Z)
+            )
             return FewWeightsSpectrum(base, self.weights / self.common, self.odd)
         parts = []
         for columns, members, Phi in self._parts(sigma):

@@ -58,6 +58,11 @@ class MetricFromRows:
         """The same on some of the distinct rows."""
         return MetricFromRows(data, self.fold[kept], self.whole)
 
+    @property
+    def n_folds(self) -> int:
+        """How many times it is learnt without some rows, each a decomposition for every width."""
+        return len(np.unique(self.fold))
+
     @cached_property
     def _point(self) -> tuple[float, float]:
         return pilot_point(self.data.X, self.data.targets)

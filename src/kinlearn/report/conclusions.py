@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinlearn.report.findings import FEW_ROWS, SUSPICIOUS, Findings, Part
-from kinlearn.report.measures import Measure
+from kinlearn.cells.refusals import quoted
+from kinlearn.report.baselines import Baseline
+from kinlearn.report.findings import FEW_ROWS, SUSPICIOUS, Findings, HandOverPoint, Part
+from kinlearn.report.groups import worse_off
+from kinlearn.report.measures import Measure, exact_interval
+from kinlearn.tables.costs import read_costs, read_limits
+from kinlearn.tables.words import percent
 
 # A gain below this share of the error is not worth a claim.
 _NOTABLE = 0.01
+# Of fewer rows of a class nothing can be bounded.
+_ENOUGH = 10
+# A calibration error that chance does not explain is called small below this.
+SMALL_ECE = 0.015
 
 
 def conclusions(found: Findings) -> list[str]:
     """Sentences for a reader who wants to know whether to use the model, the weightiest first."""
     return [
+        *found.differences,
+        *_leaks(found),
         *_accuracy(found),
         _calibration(found),
+        *_baselines(found),
         *_hand_over(found),
+        *_costs(found),
         *_sharing(found),
         *_weak(found),
+        *_groups(found),
         *_columns(found),
         *_records(found),
     ]
-
-
-def percent(value: float, digits: int = 0) -> str:
-    """A share in words.
-
-    Examples
-    --------
-    >>> percent(0.8149)
-    '81 %'
-    """
-    return "–" if not np.isfinite(value) else f"{100 * value:.{digits}f} %"
 
 
 def interval(found: Measure, digits: int = 0) -> str:
@@ -42,14 +45,34 @@ def interval(found: Measure, digits: int = 0) -> str:
     --------
     >>> interval(Measure(0.81, 0.783, 0.836))
     '78 to 84 %'
+    >>> interval(Measure(1.0, 0.9959, 1.0))
+    '99.6 to 100 %'
     """
     if not (np.isfinite(found.low) and np.isfinite(found.high)):
         return "too few rows to say"
-    return f"{100 * found.low:.{digits}f} to {100 * found.high:.{digits}f} %"
+    low, high = percent(found.low, digits), percent(found.high, digits)
+    return f"{low.removesuffix(' %')} to {high}"
 
 
 def _what(found: Findings) -> str:
     return "labels" if found.labels is not None else "rows"
+
+
+def _leaks(found: Findings) -> list[str]:
+    leaks = found.facts.get("leaks")
+    if not leaks:
+        return []
+    said = [f"{sentence}." for sentence in leaks["sentences"]]
+    names = quoted(leaks["columns"])
+    if "without" not in leaks:
+        return [*said, f"Without {names} no column is left to learn from."]
+    ours, rest = (Measure(*leaks[side]["accuracy"]) for side in ("with", "without"))
+    return [
+        *said,
+        f"A model without {names} was right for {percent(rest.value)} (95 % interval "
+        f"{interval(rest)}), where this one was for {percent(ours.value)}: if they are not known "
+        "when an answer is asked for, the former is what to expect.",
+    ]
 
 
 def _accuracy(found: Findings) -> list[str]:
@@ -60,7 +83,13 @@ def _accuracy(found: Findings) -> list[str]:
         f"{_what(found)} (95 % interval {interval(accuracy)}); always giving the most common "
         f"answer would be right for {percent(base)}."
     ]
-    if not accuracy.low > base:
+    auc = found.overall["auc"]
+    if np.isfinite(auc.value):
+        said.append(
+            f"Rows of different classes are told apart in {percent(auc.value)} of pairs (AUC "
+            f"{auc.value:.3f}, 95 % interval {auc.low:.3f} to {auc.high:.3f})."
+        )
+    if not accuracy.low > base and found.held_out.costs is None:
         said.append(
             "That is not clearly better than the most common answer: by this table alone, its "
             "single answers should not be relied on."
@@ -71,6 +100,10 @@ def _accuracy(found: Findings) -> list[str]:
 def _calibration(found: Findings) -> str:
     ece = found.overall["ece"].value
     off = f"Stated probabilities are {100 * ece:.1f} percentage points off on average"
+    if found.withdrawn and ece <= found.chance_ece:
+        return f"{off} on these rows, which are not like those of the training."
+    if ece <= found.chance_ece and found.facts.get("leaks"):
+        return f"{off}, as long as {quoted(found.facts['leaks']['columns'])} can be relied on."
     if ece <= found.chance_ece:
         return (
             f"{off}, which is what chance alone makes of exact probabilities on so few rows as "
@@ -78,17 +111,48 @@ def _calibration(found: Findings) -> str:
             if found.held_out.n_rows < 2000
             else f"{off}, no more than chance makes of exact ones: they can be taken at their word."
         )
-    if ece < 0.05:
-        return f"{off}: a little more than chance would make of exact ones, but close."
-    direction = found.held_out.confidence.mean() - found.held_out.right.mean()
+    times = f"{off}, where chance would make up to {100 * found.chance_ece:.1f} of exact ones"
+    held = found.held_out
+    direction = held.confidence.mean() - (held.likeliest == held.truth).mean()
     lean = "too sure" if direction > 0 else "too modest"
-    return f"{off}, and on the whole {lean}: read them with care."
+    if ece < SMALL_ECE:
+        return f"{times}: small, but real; on the whole they are {lean}."
+    return f"{times}: on the whole they are {lean}; read them with care."
+
+
+def baselines_of(found: Findings) -> list[Baseline]:
+    """The rivals that were fitted when the model was trained."""
+    return [Baseline(**entry) for entry in found.facts.get("baselines", [])]
+
+
+def _baselines(found: Findings) -> list[str]:
+    rivals = baselines_of(found)
+    if not rivals or not found.is_training:
+        return []
+    ours = found.overall["log_loss"].value
+    better = [rival for rival in rivals if rival.is_better]
+    if better:
+        named = " and ".join(
+            f"{rival.name} (log-loss {rival.figures['log_loss'][0]:.3f})" for rival in better
+        )
+        return [
+            f"On these rows {named} did better than this model ({ours:.3f}): see under baselines "
+            "how to use it with the same hand-over."
+        ]
+    parts = []
+    for rival in rivals:
+        how = "clearly worse" if rival.is_worse else "no better"
+        verb = "are" if rival.name.endswith("s") else "is"
+        parts.append(f"{rival.name} {verb} {how} ({rival.figures['log_loss'][0]:.3f})")
+    return [f"By the log-loss of these rows ({ours:.3f}), {' and '.join(parts)}."]
 
 
 def _hand_over(found: Findings) -> list[str]:
     point = found.hand_over
     if point is None:
         return []
+    if not found.is_training:
+        return _hand_over_of_new_rows(found, point)
     goal = f"To keep the error among answered {_what(found)} at or below {percent(point.max_error)}"
     if point.coverage == 0:
         return [
@@ -100,6 +164,52 @@ def _hand_over(found: Findings) -> list[str]:
         f"{goal}, {percent(point.coverage)} of them are answered and {percent(1 - point.coverage)} "
         f"handed over to a person; among those answered here, {percent(point.error, 1)} were wrong."
     ]
+
+
+def _hand_over_of_new_rows(found: Findings, point: HandOverPoint) -> list[str]:
+    """On new rows the rule is judged, not chosen."""
+    what, n = _what(found), found.held_out.n_rows
+    if point.coverage == 0:
+        return [f"All {n} {what} were handed over to a person."]
+    n_answered = round(point.coverage * n)
+    n_wrong = round(point.error * n_answered)
+    low, high = exact_interval(n_wrong, n_answered)
+    said = (
+        f"{percent(point.coverage)} of the {what} were answered and {percent(1 - point.coverage)} "
+        f"handed over to a person; among those answered {percent(point.error, 1)} were wrong "
+        f"(95 % interval {percent(low, 1)} to {percent(high, 1)}), where at most "
+        f"{percent(point.max_error)} were promised"
+    )
+    if low > point.max_error:
+        return [f"{said}: the promise was not kept on these {what}."]
+    if found.withdrawn:
+        return [f"{said} for rows like those of the training, which these are not."]
+    return [f"{said}."]
+
+
+def _costs(found: Findings) -> list[str]:
+    """What costs and limits on misses come to, class by class."""
+    wishes = found.facts.get("training", {}).get("wishes", {})
+    said = []
+    parts = {part.name: part for part in found.by_class}
+    if found.held_out.costs is not None:
+        for answered, true in read_costs(wishes["cost"], list(parts)):
+            part, alarm = parts[true], parts[true].figures["precision"]
+            recall = part.figures["recall"]
+            said.append(
+                f"Because answering {answered!r} where {true!r} is true costs more, {true!r} is "
+                f"recognised in {percent(recall.value)} of its {part.n_rows} rows "
+                f"({interval(recall)}); where {true!r} is the answer, "
+                f"{percent(alarm.value)} are right ({interval(alarm)})."
+            )
+    for name, limit in read_limits(wishes.get("miss", []), list(parts)).items():
+        missed, handed = parts[name].figures["missed"], parts[name].figures["handed"]
+        said.append(
+            f"At most {percent(limit)} of {name!r} may be answered otherwise: here "
+            f"{percent(missed.value, 1)} were (95 % interval {interval(missed, 1)}), and "
+            f"{percent(handed.value)} of {name!r} were handed over."
+        )
+    return said
 
 
 def _sharing(found: Findings) -> list[str]:
@@ -149,6 +259,13 @@ def _weak(found: Findings) -> list[str]:
                 f"It is weakest on the class {worst.name!r}: "
                 f"{percent(recall)} of its {worst.n_rows} rows were recognised."
             )
+            if recall < 0.5 and worst.n_rows >= _ENOUGH and _may_be_dear(found):
+                other = max(seen, key=lambda part: part.n_rows).name
+                said.append(
+                    f"If missing {worst.name!r} is worse than a false alarm, say so: --cost "
+                    f"{other}:{worst.name}=10 makes it ten times as bad, --miss {worst.name}=0.05 "
+                    "lets 5 % of it be missed and hands over the others in doubt."
+                )
     kind = "label" if found.labels is not None else "task"
     weak = [part for part in found.parts if _clearly_worse(part, found.overall["accuracy"])]
     if weak:
@@ -166,9 +283,28 @@ def _weak(found: Findings) -> list[str]:
     return said
 
 
+def _may_be_dear(found: Findings) -> bool:
+    """Whether costs are worth a hint: none were given, and the rows are the model's own kind."""
+    return found.held_out.costs is None and not found.withdrawn
+
+
 def _clearly_worse(part: Part, overall: Measure) -> bool:
     found = part.figures["accuracy"]
     return part.n_rows >= FEW_ROWS and found.high < overall.value
+
+
+def _groups(found: Findings) -> list[str]:
+    if not found.groups:
+        return []
+    wrong = 1.0 - found.overall["accuracy"].value
+    said = [
+        f"Rows with {group.column} {group.name!r} fare worse: wrong for "
+        f"{percent(group.wrong.value)} ({interval(group.wrong)}), where all "
+        f"rows are for {percent(wrong)}."
+        for group in worse_off(found.groups, wrong)
+    ]
+    columns = quoted(list(dict.fromkeys(group.column for group in found.groups)))
+    return said or [f"No group by {columns} is clearly answered worse than all rows together."]
 
 
 def _columns(found: Findings) -> list[str]:
@@ -185,6 +321,12 @@ def _records(found: Findings) -> list[str]:
     n, expected = found.n_suspicious, found.expected_suspicious
     if n == 0:
         return []
+    if found.withdrawn or (not found.is_training and n > 2.0 * expected + 5.0):
+        return [
+            f"{n} recorded answers were given less than {percent(SUSPICIOUS)} by the model, where "
+            f"about {expected:.0f} would be expected: these rows are not what it was trained on, "
+            "so that this speaks against its answers, not against the records."
+        ]
     look = (
         "look at them first for wrong records"
         if n > expected + 2 * np.sqrt(expected)

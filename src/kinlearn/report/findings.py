@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kinlearn.cells.schema import TableSchema
+from kinlearn.report.effects import Effect
+from kinlearn.report.groups import GroupFigures
 from kinlearn.report.importance import Importance
-from kinlearn.report.measures import Measure, calibration_error, measure
+from kinlearn.report.measures import Measure, calibration_error, measure, share_of
 from kinlearn.tables.columns import Column
 from kinlearn.tables.evaluation import Evaluation, LabelEvaluation
 
@@ -18,6 +21,7 @@ FEW_ROWS = 30
 N_SUSPECTS = 15
 # A recorded class that held-out rows give less than this is worth a look.
 SUSPICIOUS = 0.1
+_SHARES = ("wrong", "answered_wrong", "recall")
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,16 @@ class Findings:
         Columns by importance.
     is_training : bool
         Whether the rows are those of the training, held out.
+    search : dict
+        The settings that were searched.
+    differences : list of str
+        How the rows differ from those of the training, in sentences.
+    withdrawn : bool
+        Whether the bound on the error of answered rows does not apply to them.
+    effects : list of Effect
+        Which way the columns that matter push the answer.
+    groups : list of GroupFigures
+        Figures by the groups of the columns that were asked for.
     """
 
     title: str
@@ -140,6 +154,10 @@ class Findings:
     importance: list[Importance]
     is_training: bool
     search: dict[str, Any] = field(default_factory=dict)
+    differences: list[str] = field(default_factory=list)
+    withdrawn: bool = False
+    effects: list[Effect] = field(default_factory=list)
+    groups: list[GroupFigures] = field(default_factory=list)
 
     @property
     def base_rate(self) -> float:
@@ -151,6 +169,11 @@ class Findings:
         return {
             "figures": {name: found._asdict() for name, found in self.overall.items()},
             "hand_over": vars(self.hand_over) if self.hand_over else None,
+            "like_training": not self.withdrawn,
+            "groups": [
+                {**vars(group), **{k: v._asdict() for k, v in vars(group).items() if k in _SHARES}}
+                for group in self.groups
+            ],
         }
 
 
@@ -164,7 +187,7 @@ def chance_calibration_error(evaluation: Evaluation, seed: int, n_draws: int = 2
     for _ in range(n_draws if len(confidence) <= 50_000 else n_draws // 10):
         drawn = (rng.random((evaluation.n_rows, 1)) > reached).sum(axis=1)
         drawn = np.minimum(drawn, len(evaluation.classes) - 1)
-        right = (evaluation.predicted == drawn).astype(np.float64)
+        right = (evaluation.likeliest == drawn).astype(np.float64)
         errors.append(float(calibration_error(confidence, right, ones)[0]))
     return float(np.quantile(errors, 0.95))
 
@@ -212,18 +235,26 @@ def labels_of(evaluation: LabelEvaluation, gains: dict[str, float], seed: int) -
     return parts
 
 
-def classes_of(evaluation: Evaluation) -> list[Part]:
-    """Size of every class and the share of it that was recognised."""
+def classes_of(evaluation: Evaluation, answered: NDArray[np.bool_] | None = None) -> list[Part]:
+    """How every class fares.
+
+    ``recall`` (sensitivity) is the share of it that is recognised, ``specificity`` that of the
+    others not taken for it, ``precision`` that of right ones where it is predicted, ``missed`` that
+    of it answered as another class, ``handed`` that of it handed over.
+    """
+    answered = np.ones(evaluation.n_rows, dtype=bool) if answered is None else answered
     parts = []
     for k, name in enumerate(evaluation.classes):
-        some = evaluation.truth == k
-        n = int(some.sum())
-        hit = float(evaluation.right[some].mean()) if n else float("nan")
-        parts.append(
-            Part(
-                name, n, n / evaluation.n_rows, {"recall": Measure(hit, float("nan"), float("nan"))}
-            )
-        )
+        some, said = evaluation.truth == k, evaluation.predicted == k
+        n, n_said = int(some.sum()), int(said.sum())
+        figures = {
+            "recall": share_of(int((some & said).sum()), n),
+            "specificity": share_of(int((~some & ~said).sum()), evaluation.n_rows - n),
+            "precision": share_of(int((some & said).sum()), n_said),
+            "missed": share_of(int((some & ~said & answered).sum()), n),
+            "handed": share_of(int((some & ~answered).sum()), n),
+        }
+        parts.append(Part(name, n, n / evaluation.n_rows, figures))
     return parts
 
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from kinlearn.cells.refusals import TableError
+from kinlearn.cells.refusals import TableError, unknown_column
 from kinlearn.cells.schema import TableSchema
+from kinlearn.report.baselines import (
+    Baseline,
+    baseline_models,
+    cross_fitted_proba,
+    row_losses,
+    with_dates_as_days,
+)
+from kinlearn.report.effects import effects_of
 from kinlearn.report.findings import (
     Findings,
     HandOverPoint,
@@ -22,29 +31,101 @@ from kinlearn.report.findings import (
     suspicious_counts,
     tasks_of,
 )
+from kinlearn.report.groups import groups_by
 from kinlearn.report.importance import Importance, importance_of, importance_of_training
 from kinlearn.report.measures import measure
+from kinlearn.report.rare_pictures import rarest_class
+from kinlearn.selection.decisions import cost_matrix
 from kinlearn.tables.columns import Column
 from kinlearn.tables.evaluation import Evaluation, LabelEvaluation
+from kinlearn.tables.files import TableFile
 from kinlearn.tables.hand_over import Answers, answer, bare_classifier
+from kinlearn.tables.input_check import InputCheck
+from kinlearn.tables.leaks import Leak
 from kinlearn.tables.pipeline import task_names
-from kinlearn.tables.sample import Sample
+from kinlearn.tables.sample import Sample, fingerprint, read_sample
 from kinlearn.tables.targets import read_label_cells
-from kinlearn.tables.training import Trained
+from kinlearn.tables.training import (
+    Trained,
+    Wishes,
+    copies_as_groups,
+    held_out_evaluation,
+    read_training_table,
+    train,
+)
 from kinlearn.threads import own_threads
 
 # Rows answered for a report at one time, and learning labels apart costs a fit: not beyond.
 _CHUNK = 5000
 _MAX_ROWS_APART = 3000
+# Baselines are fitted to each label on its own.
+_MAX_LABELS = 10
 
 Progress = Callable[[str], None]
 
 
+@dataclass(frozen=True)
+class Judged:
+    """A model's answers for rows of a table that it had not seen.
+
+    Attributes
+    ----------
+    rows : Evaluation
+        For labels, all known pairs of a row and a label.
+    answered : ndarray of bool
+        Which of them the rule answers.
+    is_training : bool
+        Whether the table is that of its training, so that the answers are held-out ones.
+    """
+
+    rows: Evaluation
+    answered: NDArray[np.bool_]
+    is_training: bool
+
+
+@own_threads()
+def evaluation_on(model: Any, facts: dict[str, Any], file: TableFile, max_rows: int) -> Judged:
+    """A model's answers for the labelled rows of a table, held out if it was trained on it."""
+    training = facts["training"]
+    if fingerprint(file.path) == training["sha256"]:
+        table = read_training_table(file, Wishes(**training["wishes"]))
+        found = held_out_evaluation(model, table)
+        answered = _answered_in_training(model, facts, found)
+        return Judged(_as_rows(found), answered, True)
+    schema = TableSchema.from_facts(facts["table"])
+    check_answers(schema, file)
+    sample = read_sample(file, max_rows, 0)
+    answers = _answer_in_chunks(model, facts, schema.frame(sample.table))
+    found, known, _ = _judge(model, schema, sample, answers, file.path.name)
+    answered = answers.answered[known]
+    if isinstance(found, LabelEvaluation):
+        answered = answered[np.isfinite(found.truth)]
+    return Judged(_as_rows(found), answered, False)
+
+
+def _as_rows(found: Evaluation | LabelEvaluation) -> Evaluation:
+    return found.pooled() if isinstance(found, LabelEvaluation) else found
+
+
+def check_answers(schema: TableSchema, file: TableFile) -> None:
+    """Refuse a table that lacks a column the model takes, or the answers to judge it by."""
+    schema.check(file.names, str(file.path))
+    for name in [schema.target] if schema.target else schema.labels:
+        if name not in file.names:
+            raise unknown_column(name, file.names, str(file.path))
+
+
 @own_threads()
 def of_training(
-    trained: Trained, facts: dict[str, Any], progress: Progress = lambda _: None
+    trained: Trained,
+    facts: dict[str, Any],
+    progress: Progress = lambda _: None,
+    by: Sequence[str] = (),
 ) -> Findings:
-    """The findings on the training rows, each judged by a model that had not seen it."""
+    """The findings on the training rows, each judged by a model that had not seen it.
+
+    `by` names columns whose groups are judged on their own.
+    """
     model, table = trained.model, trained.table
     seed = int(facts["training"]["wishes"]["seed"])
     progress("Shuffling columns to see which matter")
@@ -58,6 +139,9 @@ def of_training(
         _point_in_training(model, facts, trained.evaluation),
         table.sample,
         importance,
+        _answered_in_training(model, facts, trained.evaluation),
+        frame,
+        list(by) or list(facts["training"].get("by", [])),
         is_training=True,
         file=str(facts["training"]["file"]),
     )
@@ -70,12 +154,15 @@ def of_new_rows(
     sample: Sample,
     file: str,
     progress: Progress = lambda _: None,
+    by: Sequence[str] = (),
 ) -> Findings:
     """The findings on labelled rows of another table."""
     schema = TableSchema.from_facts(facts["table"])
     progress(f"Answering {sample.table.num_rows} rows")
     frame = schema.frame(sample.table)
     answers = _answer_in_chunks(model, facts, frame)
+    check = InputCheck.of_model(facts)
+    check.add(frame, answers.by_name())
     evaluation, known, y = _judge(model, schema, sample, answers, file)
     progress("Shuffling columns to see which matter")
     seed = int(facts["training"]["wishes"]["seed"])
@@ -94,9 +181,20 @@ def of_new_rows(
     max_error = float(facts["training"]["wishes"]["max_error"])
     point = HandOverPoint(max_error, threshold, float(answered.mean()), error)
     progress("Drawing resamples for the intervals")
-    return _gather(
-        model, facts, evaluation, point, sample, importance, is_training=False, file=file
+    found = _gather(
+        model,
+        facts,
+        evaluation,
+        point,
+        sample,
+        importance,
+        answered,
+        frame,
+        list(by),
+        is_training=False,
+        file=file,
     )
+    return replace(found, differences=check.sentences(), withdrawn=check.withdrawn)
 
 
 def label_gains(trained: Trained, groups: NDArray | None) -> dict[str, float]:
@@ -122,6 +220,86 @@ def label_gains(trained: Trained, groups: NDArray | None) -> dict[str, float]:
     return gains
 
 
+def baselines(trained: Trained, seed: int) -> list[dict[str, Any]]:
+    """Logistic regression and boosted trees on the rows that judge the model, as plain values."""
+    found = trained.evaluation
+    frame = with_dates_as_days(trained.table.frame)
+    if isinstance(found, LabelEvaluation) and len(found.labels) > _MAX_LABELS:
+        return []
+    rows = found.pooled() if isinstance(found, LabelEvaluation) else found
+    made = []
+    for name, model in baseline_models(frame, seed).items():
+        try:
+            proba = _rival_proba(model, trained, frame, seed)
+        except ValueError:  # classes too small for any fold
+            continue
+        theirs = replace(rows, proba=proba)
+        known = np.asarray(np.isfinite(proba).all(axis=1))
+        if not known.any():
+            continue
+        gap = row_losses(rows.proba, rows.truth) - row_losses(proba, rows.truth)
+        made.append(
+            asdict(
+                Baseline(
+                    name,
+                    {key: list(value) for key, value in measure(theirs.part(known)).items()},
+                    float(gap[known].mean()),
+                    float(gap[known].std() / np.sqrt(known.sum())),
+                )
+            )
+        )
+    return made
+
+
+def _rival_proba(model: Any, trained: Trained, frame: Any, seed: int) -> NDArray[np.float64]:
+    """A rival's probabilities for the rows (or pairs of rows and labels) of the evaluation."""
+    found, table = trained.evaluation, trained.table
+    at = np.searchsorted(table.sample.positions, found.positions)
+    if isinstance(found, Evaluation):
+        classes = np.array(found.classes)
+        y, groups = table.y.astype(str), table.groups
+        if groups is None:  # a row must not be told by its own copy
+            groups = copies_as_groups(trained.model[1:-1].transform(table.frame), table.y)
+        return cross_fitted_proba(model, frame, y, classes, groups, seed)[at]
+    columns = np.full(found.truth.shape, np.nan)
+    for t in range(len(found.labels)):
+        seen = np.isfinite(table.y[:, t])
+        groups = None if table.groups is None else table.groups[seen]
+        y = table.y[seen, t].astype(int)
+        own = np.full(len(seen), np.nan)
+        fitted = cross_fitted_proba(model, frame[seen], y, np.array([0, 1]), groups, seed)
+        own[seen] = fitted[:, 1]
+        columns[:, t] = own[at]
+    return replace(found, proba=columns).pooled().proba
+
+
+def without_leaks(
+    file: TableFile, wishes: Wishes, trained: Trained, leaks: list[Leak]
+) -> dict[str, Any]:
+    """Columns that tell too much, and held-out figures with and without them, side by side."""
+    names = list(dict.fromkeys(leak.column for leak in leaks))
+    said: dict[str, Any] = {"columns": names, "sentences": [leak.sentence for leak in leaks]}
+    said["with"] = _figures_of(trained, wishes.seed)
+    try:
+        fewer = replace(
+            wishes,
+            drop=[*wishes.drop, *names],
+            numeric=[name for name in wishes.numeric if name not in names],
+            categorical=[name for name in wishes.categorical if name not in names],
+        )
+        rest = read_training_table(file, fewer)
+    except TableError:  # no other column is left
+        return said
+    said["without"] = _figures_of(train(rest, fewer), wishes.seed)
+    return said
+
+
+def _figures_of(trained: Trained, seed: int) -> dict[str, list[float]]:
+    found = trained.evaluation
+    rows = found.pooled() if isinstance(found, LabelEvaluation) else found
+    return {name: list(value) for name, value in measure(rows, seed=seed).items()}
+
+
 def _gather(
     model: Any,
     facts: dict[str, Any],
@@ -129,6 +307,9 @@ def _gather(
     point: HandOverPoint,
     sample: Sample,
     importance: list[Importance],
+    answered: NDArray[np.bool_],
+    frame: Any,
+    by: list[str],
     *,
     is_training: bool,
     file: str,
@@ -145,6 +326,7 @@ def _gather(
     elif schema.task is not None:
         parts = tasks_of(rows, report, task_names(model), seed)
     n_suspicious, expected = suspicious_counts(rows)
+    shown = list(enumerate(schema.labels)) if labels is not None else _classes_to_show(rows)
     return Findings(
         title=schema.target or ", ".join(schema.labels),
         file=file,
@@ -157,13 +339,15 @@ def _gather(
         chance_ece=chance_calibration_error(rows, seed),
         parts=parts,
         sharing={} if report is None else dict(report["overall"]),
-        by_class=classes_of(rows),
+        by_class=classes_of(rows, answered),
         hand_over=point,
         suspects=suspects_of(rows, _cells(sample, schema)),
         expected_suspicious=expected,
         n_suspicious=n_suspicious,
         importance=importance,
         is_training=is_training,
+        effects=effects_of(model, frame, importance, shown, seed),
+        groups=groups_by(by, sample, schema.rules, rows, answered, file),
         search={
             "results": classifier.cv_results_,
             "best_index": int(classifier.best_index_),
@@ -171,6 +355,14 @@ def _gather(
             "n_mixed": int((classifier.weights_ > 0).sum()),
         },
     )
+
+
+def _classes_to_show(rows: Evaluation) -> list[tuple[int, str]]:
+    """Of two classes the rarer one, else the most common ones first."""
+    if len(rows.classes) == 2:
+        return [(rarest_class(rows), rows.classes[rarest_class(rows)])]
+    counts = np.bincount(rows.truth, minlength=len(rows.classes))
+    return [(int(k), rows.classes[k]) for k in np.argsort(-counts, kind="stable")]
 
 
 def _cells(sample: Sample, schema: TableSchema) -> Callable[[int], dict[str, str]]:
@@ -198,9 +390,28 @@ def _point_in_training(
     return HandOverPoint(max_error, threshold, float(answered.mean()), error)
 
 
+def _answered_in_training(
+    model: Any, facts: dict[str, Any], evaluation: Evaluation | LabelEvaluation
+) -> NDArray[np.bool_]:
+    """Which held-out rows, or pairs of rows and labels, the rule answers."""
+    if isinstance(evaluation, LabelEvaluation):
+        confidence: NDArray = evaluation.pooled().confidence
+        return confidence > facts["hand_over"]["threshold"]
+    ids = None
+    if evaluation.task is not None:
+        number = {name: t for t, name in enumerate(task_names(model))}
+        ids = np.array([float(number[name]) for name in evaluation.task.tolist()])
+    return np.asarray(model[-1].answers_by(evaluation.proba, ids))
+
+
 def _answer_in_chunks(model: Any, facts: dict[str, Any], frame: Any) -> Answers:
     parts = [
-        answer(model, frame.iloc[start : start + _CHUNK], facts.get("hand_over", {}))
+        answer(
+            model,
+            frame.iloc[start : start + _CHUNK],
+            facts.get("hand_over", {}),
+            facts.get("inputs"),
+        )
         for start in range(0, len(frame), _CHUNK)
     ]
     return Answers(
@@ -208,6 +419,7 @@ def _answer_in_chunks(model: Any, facts: dict[str, Any], frame: Any) -> Answers:
         np.concatenate([part.proba for part in parts]),
         np.concatenate([part.predicted for part in parts]),
         np.concatenate([part.answered for part in parts]),
+        np.concatenate([part.reason for part in parts]),
     )
 
 
@@ -227,6 +439,7 @@ def _judge(
         return found, known, truth[known]
     assert schema.target is not None
     cells = sample.table[schema.target].combine_chunks()
+    rules = schema.rules_of(schema.target)
     texts = np.array(rules.of_answers.texts(cells).to_pylist())
     number = {name: k for k, name in enumerate(answers.names)}
     strange = sorted({str(text) for text in texts if text is not None and text not in number})
@@ -239,7 +452,8 @@ def _judge(
     known = np.array([text is not None for text in texts])
     task = None
     if schema.task is not None:
-        column = rules.texts(sample.table[schema.task].combine_chunks()).to_pylist()
+        column = sample.table[schema.task].combine_chunks()
+        column = schema.rules_of(schema.task).texts(column).to_pylist()
         task = np.array([name or "(missing)" for name in column], dtype=object)[known]
     evaluation = Evaluation(
         answers.names,
@@ -248,5 +462,6 @@ def _judge(
         sample.positions[known],
         "new rows",
         task,
+        costs=cost_matrix(model[-1].costs, model[-1].classes_),
     )
     return evaluation, known, texts[known].astype(object)

@@ -15,6 +15,8 @@ from kinlearn.tables.pipeline import make_model
 N_REPEATS = 5
 MAX_TRAIN, MAX_TEST = 3000, 1500
 TEST_SHARE = 0.3
+# Of a table with more columns, those along which the scores change most are shuffled.
+MOST_COLUMNS = 40
 
 
 class Importance(NamedTuple):
@@ -46,26 +48,55 @@ def importance_of_training(
     tested = np.isin(unit, order[: max(1, round(TEST_SHARE * len(order)))])
     train = _some(np.flatnonzero(~tested), MAX_TRAIN, rng)
     test = _some(np.flatnonzero(tested), MAX_TEST, rng)
-    plain = make_model(schema, _plain(bare_classifier(model), seed))
+    classifier = bare_classifier(model)
+    plain = make_model(schema, _plain(classifier, seed))
     plain.fit(frame.iloc[train], y[train])
-    return importance_of(plain, schema, frame.iloc[test], y[test], seed)
+    chosen = relevant_columns(model, schema)
+    return importance_of(plain, schema, frame.iloc[test], y[test], seed, chosen)
+
+
+def relevant_columns(model: Any, schema: TableSchema) -> list[str]:
+    """The columns that are worth shuffling: all, or of very many those that matter most."""
+    if len(schema.features) <= MOST_COLUMNS:
+        return schema.features
+    relevance = getattr(bare_classifier(model), "feature_relevance_", None)
+    origins = model.named_steps["columns"].origins()
+    if schema.task is not None:
+        origins = origins[1:]
+    if relevance is None or len(relevance) != len(origins):
+        return schema.features[:MOST_COLUMNS]
+    total = dict.fromkeys(schema.features, 0.0)
+    for name, value in zip(origins, relevance, strict=True):
+        total[name] += float(value)
+    found = sorted(total, key=lambda name: -total[name])[:MOST_COLUMNS]
+    return [name for name in schema.features if name in found or name == schema.task]
 
 
 def importance_of(
-    model: Any, schema: TableSchema, frame: Any, y: NDArray, seed: int
+    model: Any,
+    schema: TableSchema,
+    frame: Any,
+    y: NDArray,
+    seed: int,
+    columns: list[str] | None = None,
 ) -> list[Importance]:
-    """Importance on rows that the model was not trained on, the most important column first."""
+    """Importance on rows that the model was not trained on, the most important column first.
+
+    What is made of a column is made of its own cells alone, so that numbers are shuffled in the
+    place of cells.
+    """
     rng = np.random.default_rng(seed)
     if len(y) > MAX_TEST:
         rows = _some(np.arange(len(y)), MAX_TEST, rng)
         frame, y = frame.iloc[rows], y[rows]
-    base = _losses(model, frame, y)
+    X, origins = model[:-1].transform(frame), model.named_steps["columns"].origins()
+    base = _losses(model, X, y)
     found = []
-    for name in schema.features:
-        rise = np.zeros(len(base))
+    for name in relevant_columns(model, schema) if columns is None else columns:
+        rise, own = np.zeros(len(base)), np.flatnonzero(origins == name)
         for _ in range(N_REPEATS):
-            shuffled = frame.copy()
-            shuffled[name] = frame[name].to_numpy()[rng.permutation(len(frame))]
+            shuffled = X.copy()
+            shuffled[:, own] = X[np.ix_(rng.permutation(len(X)), own)]
             rise += (_losses(model, shuffled, y) - base) / N_REPEATS
         mean = float(rise.mean())
         half = 1.96 * float(rise.std(ddof=1)) / np.sqrt(len(rise)) if len(rise) > 1 else 0.0
@@ -83,9 +114,9 @@ def _plain(classifier: Any, seed: int) -> Any:
     return LSPC(**settings)
 
 
-def _losses(model: Any, frame: Any, y: NDArray) -> NDArray[np.float64]:
-    """Log-loss of each row; over the known labels, their mean."""
-    proba = model.predict_proba(frame)
+def _losses(model: Any, X: NDArray[np.float64], y: NDArray) -> NDArray[np.float64]:
+    """Log-loss of each row as the classifier gets it; over the known labels, their mean."""
+    proba = model[-1].predict_proba(X)
     tiny = 1e-12
     if y.ndim == 2:
         known = np.isfinite(y)

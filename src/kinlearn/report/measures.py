@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import beta as beta_law
 
+from kinlearn.selection.hand_over import independent_share
 from kinlearn.tables.evaluation import Evaluation
 
 Floats = NDArray[np.float64]
@@ -35,8 +37,9 @@ def measure(
 ) -> dict[str, Measure]:
     """Return ``accuracy``, ``auc``, ``log_loss``, ``brier`` and ``ece``.
 
-    The interval is that of the percentile bootstrap over the held-out rows, or over whole groups
-    where there are any; the model is not fitted anew. AUC of several classes is the mean over
+    The interval of the accuracy is Clopper and Pearson's; the others are of the percentile
+    bootstrap over the held-out rows, or over whole groups where there are any. The model is not
+    fitted anew. AUC of several classes is the mean over
     classes of one against the rest.
 
     Parameters
@@ -61,18 +64,46 @@ def measure(
         weights = _draw(evaluation, min(step, n_resamples - start), rng)
         parts.append(figures(evaluation, weights))
     tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    return {
+    found = {
         name: Measure(
             float(points[name][0]),
             *_quantiles(np.concatenate([part[name] for part in parts]), tails),
         )
         for name in points
     }
+    return {**found, "accuracy": accuracy_of(evaluation)}
+
+
+def accuracy_of(evaluation: Evaluation) -> Measure:
+    """Share of right answers with its exact interval.
+
+    Rows of a group err together, so that each is worth less than a case
+    (:func:`kinlearn.selection.hand_over.independent_share`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.arange(891)
+    >>> sure = np.tile([1.0, 0.0], (891, 1))
+    >>> accuracy_of(Evaluation(["no", "yes"], np.zeros(891, int), sure, rows, "new rows")).low
+    0.9958...
+    """
+    n, right = evaluation.n_rows, evaluation.right
+    group = np.arange(n) if evaluation.group is None else evaluation.group
+    share = independent_share(~right, group)
+    return Measure(float(right.mean()), *exact_interval(share * right.sum(), share * n, LEVEL))
+
+
+def share_of(successes: int, n: int) -> Measure:
+    """A share of independent rows with its exact interval; NaN of none."""
+    value = successes / n if n else float("nan")
+    return Measure(value, *exact_interval(successes, n, LEVEL))
 
 
 def figures(evaluation: Evaluation, weights: Floats) -> dict[str, Floats]:
     """The figures under each row of `weights` (resamples × rows)."""
     total = weights.sum(axis=1)
+    likeliest = (evaluation.likeliest == evaluation.truth).astype(np.float64)
     right = evaluation.right.astype(np.float64)
     tiny = np.finfo(np.float64).tiny
     loss = -np.log(np.maximum(evaluation.of_truth, tiny))
@@ -83,7 +114,7 @@ def figures(evaluation: Evaluation, weights: Floats) -> dict[str, Floats]:
         "auc": _mean_auc(evaluation, weights),
         "log_loss": weights @ loss / total,
         "brier": weights @ brier / total,
-        "ece": calibration_error(evaluation.confidence, right, weights),
+        "ece": calibration_error(evaluation.confidence, likeliest, weights),
     }
 
 
@@ -150,3 +181,19 @@ def _quantiles(values: Floats, tails: list[float]) -> tuple[float, float]:
         return float("nan"), float("nan")
     low, high = np.quantile(finite, tails)
     return float(low), float(high)
+
+
+def exact_interval(successes: float, n: float, level: float = 0.95) -> tuple[float, float]:
+    """Clopper and Pearson's interval of a share.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in exact_interval(9, 10)]
+    [0.555, 0.997]
+    """
+    if n == 0:
+        return 0.0, 1.0
+    tail = (1.0 - level) / 2
+    low = 0.0 if successes == 0 else float(beta_law.ppf(tail, successes, n - successes + 1))
+    high = 1.0 if successes == n else float(beta_law.isf(tail, successes + 1, n - successes))
+    return low, high

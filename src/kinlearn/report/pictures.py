@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta as beta_law
 
 from kinlearn.metrics import reliability_curve, risk_coverage_curve
 from kinlearn.report.importance import Importance
+from kinlearn.report.measures import exact_interval
 from kinlearn.report.svg import Plot, bars, heat_map
 from kinlearn.selection.search import alike_best
 from kinlearn.tables.evaluation import Evaluation
@@ -54,14 +54,15 @@ def risk_picture(
 ) -> str:
     """Error among answered rows against the share answered, with the hand-over point."""
     classes = np.arange(len(evaluation.classes))
-    curve = risk_coverage_curve(evaluation.truth, evaluation.proba, classes)
+    curve = risk_coverage_curve(evaluation.truth, evaluation.gains, classes)
     # The first few answers jump between 0 and 1 and would set the scale.
     some = curve.coverage >= min(0.02, 5 / evaluation.n_rows)
     coverage, risk = curve.coverage[some], curve.risk[some]
     if len(coverage) > _MAX_POINTS:
         keep = np.unique(np.linspace(0, len(coverage) - 1, _MAX_POINTS).astype(int))
         coverage, risk = coverage[keep], risk[keep]
-    top = max(float(risk.max()), 1.6 * max_error, 0.02)
+    marked = 0.0 if chosen is None or not np.isfinite(chosen[1]) else chosen[1]
+    top = max(float(risk.max()), 1.6 * max_error, 1.1 * marked, 0.02)
     plot = Plot(
         (0.0, 1.0),
         (0.0, 1.08 * top),
@@ -130,19 +131,3 @@ def importance_picture(found: list[Importance], most: int = 15) -> str:
         "rise of the log-loss when the column is shuffled",
         "Permutation importance of columns",
     )
-
-
-def exact_interval(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Clopper and Pearson's interval of a share.
-
-    Examples
-    --------
-    >>> [round(end, 3) for end in exact_interval(9, 10)]
-    [0.555, 0.997]
-    """
-    if n == 0:
-        return 0.0, 1.0
-    tail = (1.0 - level) / 2
-    low = 0.0 if successes == 0 else float(beta_law.ppf(tail, successes, n - successes + 1))
-    high = 1.0 if successes == n else float(beta_law.isf(tail, successes + 1, n - successes))
-    return low, high

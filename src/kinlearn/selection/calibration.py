@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -24,6 +25,7 @@ from kinlearn.selection.links import (
     shrunk_beta,
     smooth,
 )
+from kinlearn.selection.task_scales import fit_task_scales
 
 Array: TypeAlias = NDArray[np.float64]
 FINELY: dict[str, Any] = {
@@ -48,8 +50,9 @@ def calibrate(
         What they speak of; log-odds are calibrated as they are. Where they lean by a class weight,
         as decisions are meant to, links bring probabilities back to the prevalence of the data.
     by_class : bool, default=False
-        Whether each class has a scale and an offset of its own; not with a class weight, nor
-        where rows repeat: their scores are frequencies, and the link is learnt instead.
+        Whether each class has a scale and an offset of its own, and each task, where tasks are
+        unlike; not with a class weight, nor where rows repeat: their scores are frequencies, and
+        the link is learnt instead.
     near : Calibration, optional
         That of nearly the same rows, from which fewer steps lead to this one.
     """
@@ -68,7 +71,25 @@ def calibrate(
     if layout.n_labels == 1:
         common = Link(betas[0])
     offset = layout.offset_columns(list(offsets), scores.shape[1])
-    return Calibration(layout, common, tuple(map(Link, betas)), list(scales), offset)
+    calibration = Calibration(layout, common, tuple(map(Link, betas)), list(scales), offset)
+    return calibration if rows.n_tasks == 1 else _by_task(calibration, scores, rows)
+
+
+def _by_task(common: Calibration, scores: Array, rows: HeldOut) -> Calibration:
+    """The same with a scale and an offset for each task, where tasks are unlike."""
+    (q, z, weights), unit = rows.blocks(scores)[0], float(common.links[0].beta)
+    assert rows.task is not None
+    assert common.scales is not None
+    start = common.scales[0] * unit, common.offset * unit
+    found = fit_task_scales(
+        q, z, weights, rows.task, rows.n_tasks, start, float(start[0].mean()), rows.n_smooth
+    )
+    if found is None:
+        return common
+    a, b, task_scales, own = (values / unit for values in found)
+    return replace(
+        common, scales=[a], offset=b, task_scales=task_scales * unit, task_offsets=b + own
+    )
 
 
 def label_links(

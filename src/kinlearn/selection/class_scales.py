@@ -30,7 +30,12 @@ def class_scales(
 
 
 def fit_class_scales(
-    scores: np.ndarray, targets: np.ndarray, weights: np.ndarray, beta: float, n_smooth: float
+    scores: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray,
+    beta: float,
+    n_smooth: float,
+    added: np.ndarray | float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return scales a and offsets b of ``softmax(a∘q + b)``, not far from β and zero.
 
@@ -51,6 +56,8 @@ def fit_class_scales(
         Calibration of all classes together.
     n_smooth : float
         The n of the smoothing.
+    added : ndarray of shape (n, c), optional
+        What is added to the logits beside.
 
     Returns
     -------
@@ -73,7 +80,7 @@ def fit_class_scales(
     scale, offset = np.arange(n_classes), np.arange(n_classes, 2 * n_classes)
 
     def logits(x: np.ndarray) -> np.ndarray:
-        return x[:n_classes] * scores + x[n_classes:]
+        return np.asarray(x[:n_classes] * scores + x[n_classes:] + added)
 
     def objective(x: np.ndarray) -> float:
         losses = -np.einsum("nc,nc->n", targets, log_softmax(logits(x), axis=1))

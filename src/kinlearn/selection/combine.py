@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
@@ -21,12 +23,16 @@ STACK_PRECISION = 10.0
 # With this many rows, half of a stack is the average of the points near the best: 25 to 50
 # measured alike.
 HALF_AVERAGED = 35.0
+# Of tasks, with this many rows that are not of their task's commonest class.
+HALF_AVERAGED_TASKS = 70.0
 # Of weights refined by log-loss:
 MAX_STEPS = 30
 # Steps end when the objective, a sum over rows, falls by less than this.
 SMALL_GAIN = 1e-8
 # A point of a smaller share changes log-loss by a fraction of a percent, but costs a solve.
 NEGLIGIBLE_REFINED = 1e-2
+# A point that would lower the log-loss, a sum over rows, by less is not missed in a stack.
+MATERIAL_LOSS = 0.5
 # Precision of the normal prior of an offset around zero: 1 to 10 measured alike.
 OFFSET_PRECISION = 3.0
 
@@ -104,7 +110,7 @@ def stacked_weights(
     return solution / solution.sum()
 
 
-def averaged_share(n_rows: float) -> float:
+def averaged_share(n_rows: float, half: float = HALF_AVERAGED) -> float:
     """The share of an average in a stack: ``1/(1 + (n/35)²)``, none where that is below 1 %.
 
     Weights learnt from few rows fit their noise; an average over all points within two standard
@@ -116,7 +122,7 @@ def averaged_share(n_rows: float) -> float:
     >>> averaged_share(35), averaged_share(1000)
     (0.5, 0.0)
     """
-    share = 1.0 / (1.0 + (n_rows / HALF_AVERAGED) ** 2)
+    share = 1.0 / (1.0 + (n_rows / half) ** 2)
     return share if share >= NEGLIGIBLE_REFINED else 0.0
 
 
@@ -257,6 +263,53 @@ def refined_weights(
         return start
     v = np.where(v < NEGLIGIBLE_REFINED * total, 0.0, v)
     return v / v.sum()
+
+
+def missed_points(
+    scores: Iterable[np.ndarray],
+    mixed: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray,
+    n_smooth: float,
+) -> np.ndarray:
+    """How far a Newton step into each point's weight alone would lower the log-loss of a mix.
+
+    Least squares chooses the points of a stack, and may leave out some that log-loss has a use for.
+    The loss and the prior of a weight are those of :func:`refined_weights`.
+
+    Parameters
+    ----------
+    scores : iterable of P ndarrays of shape (R, c)
+        Held-out scores of points, one at a time: all of them may be a large array.
+    mixed : ndarray of shape (R, c)
+        Those of the mix.
+    targets, weights, n_smooth
+        As in :func:`refined_weights`.
+
+    Returns
+    -------
+    ndarray of shape (P,)
+        Sums over rows; zero where a weight would have to be negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kinlearn.selection.combine import missed_points
+    >>> good, bad = np.eye(2)[[0, 1, 0, 1]], np.eye(2)[[0, 0, 1, 1]]
+    >>> gains = missed_points(np.stack([good, bad]), bad, good, np.ones(4), 4)
+    >>> bool(gains[0] > gains[1])
+    True
+    """
+    mixed = mixed - mixed.mean(axis=1, keepdims=True)
+    p = softmax(fit_beta(mixed, targets, weights, n_smooth) * mixed, axis=1)
+    error = weights[:, None] * (p - smooth(targets, n_smooth))
+    gains = []
+    for q in scores:
+        slope = float(np.vdot(q, error))
+        mean = np.einsum("nc,nc->n", q, p)
+        curvature = float(weights @ (np.einsum("nc,nc,nc->n", q, q, p) - np.square(mean)))
+        gains.append(slope**2 / (2.0 * (curvature + 1.0)) if slope < 0.0 else 0.0)
+    return np.array(gains)
 
 
 def newton_aim(

@@ -30,7 +30,7 @@ class PointFit:
     rows, scores : HeldOut and ndarray of shape (R, K), or None
         What was held out, and its scores.
     held_out : dict
-        ``held_out_scores_`` and ``held_out_links_``, if there are any.
+        ``held_out_scores_``, ``held_out_links_`` and ``held_out_codes_``, if there are any.
     """
 
     solution: Solution
@@ -82,7 +82,8 @@ def fit_point(
     found = learn(rows)
     parts = [(own, scores, learn(others, found)) for own, others in rows_of_others(rows)]
     held_out = gathered(rows, parts, n_columns)
-    facts = dict(zip(("held_out_scores_", "held_out_links_"), held_out, strict=True))
+    names = ("held_out_scores_", "held_out_links_", "held_out_codes_")
+    facts = dict(zip(names, (*held_out, data.passed_codes), strict=True))
     return PointFit(solution, found, rows, scores, facts)
 
 

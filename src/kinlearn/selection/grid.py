@@ -21,6 +21,8 @@ REG_EXPONENTS = np.linspace(-7.0, 0.5, 20)
 SHARINGS = np.array([0.0, 0.2, 0.5, 0.8, 0.95, 0.99, 1.0])
 WIDEN_ROUNDS = 3
 WIDEN_REGS = 5
+# An axis of no more values is not thinned.
+FEW_VALUES = 10
 # An edge is worth moving while the last step towards it still gained this share of the score.
 MATERIAL_GAIN = 1e-2
 
@@ -41,12 +43,16 @@ class Grid:
     vote : str, optional
         An axis of whose values each has one vote under ``"within_se"``: its best point. Else the
         many points of a mediocre region outvote the few of a good one.
+    thinned : str, optional
+        An axis of whose values a stack weighs every second: neighbours are nearly collinear, and a
+        grid of three axes has many points.
     """
 
     axes: Axes
     growing: dict[str, bool]
     lowest: dict[str, float] = field(default_factory=dict)
     vote: str | None = None
+    thinned: str | None = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,16 @@ class GridPart:
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(values.size for values in self.axes.values())
+
+    @property
+    def weighable(self) -> NDArray[np.bool_]:
+        """Which points a stack weighs: of an axis that is thinned, every second value."""
+        chosen = np.ones(self.shape, dtype=bool)
+        if self.grid.thinned is not None:
+            axis = list(self.axes).index(self.grid.thinned)
+            if self.shape[axis] > FEW_VALUES:
+                np.moveaxis(chosen, axis, 0)[1::2] = False
+        return chosen.ravel()
 
     def run(self) -> list[str]:
         """Evaluate, and widen while the optimum sits on an edge that may move; say which did."""

@@ -105,6 +105,8 @@ class HeldOut(LabelTargets):
         Factors of a class weight by which scores lean, by label.
     task : ndarray of shape (R,), optional
         Task number of each entry.
+    n_tasks : int
+        Number of tasks, of which some may have no entry.
     unknown : ndarray of bool of shape (R,), optional
         Entries that are not to be looked at.
     average : {"pooled", "tasks"}
@@ -123,6 +125,7 @@ class HeldOut(LabelTargets):
     data: TrainingSet | None = None
     balance: list[Array] | None = None
     task: Index | None = None
+    n_tasks: int = 1
     unknown: NDArray[np.bool_] | None = None
     average: str = "pooled"
     beta: float | None = None
@@ -163,6 +166,7 @@ class HeldOut(LabelTargets):
             data=data,
             balance=data.leaning,
             task=None if data.task is None else data.task[data.units.first][unit],
+            n_tasks=1 if data.task is None else int(data.task.max()) + 1,
             average=average,
         )
 
@@ -176,6 +180,20 @@ class HeldOut(LabelTargets):
         if self.starts is None:
             return [slice(0, len(self.weights))]
         return [slice(a, b) for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+
+    @property
+    def n_telling(self) -> float:
+        """How many copies tell something: of tasks, those not of their task's commonest class."""
+        weights = self.weights[:, 0]
+        if self.task is None:
+            return float(self.weights.sum())
+        counts = np.stack(
+            [
+                np.bincount(self.task, weights=weights * share, minlength=self.n_tasks)
+                for share in self.targets[0].T
+            ]
+        )
+        return float((counts.sum(axis=0) - counts.max(axis=0)).sum())
 
     @property
     def strata(self) -> Index | None:

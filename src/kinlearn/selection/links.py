@@ -16,6 +16,8 @@ Block: TypeAlias = tuple[Array, Array, Array]  # scores, targets and weights of 
 
 # Scores that differ by less tell nothing.
 LEAST_SCALE = 1e-290
+# Differences between the scores of a row of this size beside the scores themselves are of rounding.
+ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 # How firmly a label's own beta stays near that of all labels: 3 to 30 measured alike.
 SHRINKAGE = 10.0
 # Precision of the normal prior of a class's shift around what its weight suggests.
@@ -187,7 +189,9 @@ def fit_common_beta(
     """
     n = sum(scores.shape[0] for scores, _, _ in blocks)
     scale = max((_reach(scores) for scores, _, _ in blocks if scores.size), default=0.0)
-    if scale < LEAST_SCALE or not np.isfinite(scale):  # beta would not be a number
+    size = max((float(np.abs(scores).max()) for scores, _, _ in blocks if scores.size), default=0.0)
+    # Scores alike but for rounding tell nothing; of others too small beta would not be a number.
+    if scale <= max(LEAST_SCALE, ROUNDING * size) or not np.isfinite(scale):
         return 0.0
     total = sum(float(weights.sum()) for _, _, weights in blocks)
     scaled = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
 
@@ -17,7 +17,11 @@ from kinlearn.problems.problem import Solution
 from kinlearn.problems.problem import joined as joined_solutions
 from kinlearn.selection.calibration import calibrate
 from kinlearn.selection.combine import (
+    HALF_AVERAGED,
+    HALF_AVERAGED_TASKS,
+    MATERIAL_LOSS,
     averaged_share,
+    missed_points,
     refined_weights,
     stacked_weights,
     weighted_gram,
@@ -33,6 +37,8 @@ Index: TypeAlias = NDArray[np.intp]
 
 # Widths of all kernels together that a mix may keep, each a kernel matrix at prediction.
 MOST_BLOCKS = 12
+# How often points that log-loss has a use for join a stack, and how many at once.
+ROUNDS_OF_MORE, MORE_AT_ONCE = 3, 6
 
 
 @dataclass(frozen=True)
@@ -42,11 +48,12 @@ class Learnt:
     weights: Array
     calibration: Calibration
     mixed: Array = field(repr=False)  # held-out scores of the mix before calibration
+    task: Index | None = field(default=None, repr=False)  # of these scores
 
     @property
     def scores(self) -> Array:
-        """Held-out scores, class scales and offsets included."""
-        return self.calibration.scores(self.mixed)
+        """Held-out scores, scales and offsets of classes and tasks included."""
+        return self.calibration.scores(self.mixed, self.task)
 
 
 class GridSearch:
@@ -84,6 +91,12 @@ class GridSearch:
         self.judged = False
         # weights of the columns, and the sums of points' scores that were made by them
         self.summed: tuple[Array, Array, Array] | None = None
+        self.errors: Array | None = None  # of every row at every point, whatever the rows weigh
+
+    @property
+    def weighable(self) -> NDArray[np.bool_]:
+        """Which points a stack weighs."""
+        return np.concatenate([part.weighable for part in self.parts])
 
     @property
     def points(self) -> list[dict[str, Any]]:
@@ -138,15 +151,17 @@ class GridSearch:
     def with_scores(self, scores: Array, rows: HeldOut) -> Self:
         """Return the same search over scores of the same points for other rows."""
         other = copy.copy(self)
-        other.scores, other.summed = scores, None
+        other.scores, other.summed, other.errors = scores, None, None
         return other.on(rows)
 
     def _sums(self) -> tuple[Array, Array]:
-        """Gram matrix of the points' scores and their moments, by the weights of least squares.
+        """Gram matrix of the points that a stack weighs, and moments, weighted as least squares.
 
         Where some rows have less weight than in sums made before, only these are gone through.
         """
-        flat = self.scores.reshape(len(self.scores), -1)
+        chosen = self.weighable
+        flat = self.scores if chosen.all() else self.scores[chosen]
+        flat = flat.reshape(len(flat), -1)
         target, weights = self.rows.fit_targets.ravel(), self.rows.fit_weights.ravel()
         if self.summed is not None:
             before, gram, moment = self.summed
@@ -165,29 +180,34 @@ class GridSearch:
             found = uncalibrated(self.rows.layout, mixed.shape[1])
             return Learnt(weights, found, mixed)
         found = calibrate(mixed, self.rows, by_class=stacked, near=near)
-        return Learnt(weights, found, mixed)
+        return Learnt(weights, found, mixed, self.rows.task)
 
-    def combined(self, rule: str, refine: bool = False) -> Array:
-        """Return the weights of the points under a rule.
+    def combined(
+        self, rule: str, refine: bool = False, chosen: NDArray[np.bool_] | None = None
+    ) -> Array:
+        """Return the weights of the points under a rule, of the `chosen` ones only if given.
 
         With `refine`, the points that stacking keeps are weighed anew by log-loss. With few rows
         a stack is in part an average.
         """
-        weights = self._bounded(self.mix(rule))
+        weights = self._bounded(self.mix(rule, chosen))
         if rule != "stack":
             return weights
         if refine:
-            weights = self._refined(weights)
-        share = averaged_share(float(self.rows.weights.sum()))
+            weights = self._bounded(self._refined(weights, chosen))
+        half = HALF_AVERAGED if self.rows.n_tasks == 1 else HALF_AVERAGED_TASKS
+        share = averaged_share(self.rows.n_telling, half)
         if share:
-            weights = self._bounded((1.0 - share) * weights + share * self._averaged())
+            weights = self._bounded((1.0 - share) * weights + share * self._averaged(chosen))
         return weights
 
-    def _averaged(self) -> Array:
+    def _averaged(self, chosen: NDArray[np.bool_] | None) -> Array:
         """Equal weights of the points near the best, by their error whatever the criterion is."""
-        by_row, shares = self._errors(slice(None))
+        by_row, shares = self._errors()
         means = by_row @ (shares / shares.sum())
         candidates: Index = np.arange(len(self.scores))
+        if chosen is not None:
+            candidates = candidates[chosen]
         if (vote := self.parts[0].grid.vote) is not None:
             candidates = self._best_of_each(vote, candidates, means)
         weights = np.zeros(len(self.scores))
@@ -195,16 +215,17 @@ class GridSearch:
         weights[candidates] = within_se_weights(by_row[candidates], shares, best)
         return weights
 
-    def _errors(self, points: Index | slice) -> tuple[Array, Array]:
-        """Each row's score by its error at some points, (P, R), and the rows' weights."""
-        # log-odds are no probabilities: their squared error would say nothing
-        criterion = "squared_error" if self.rows.beta is None else "brier"
-        by_row = row_scores(self.scores[points], self.rows, criterion)
-        return by_row, row_weights(self.rows, "squared_error")
+    def _errors(self) -> tuple[Array, Array]:
+        """Each row's score by its error at every point, (P, R), and the rows' weights."""
+        if self.errors is None:
+            # log-odds are no probabilities: their squared error would say nothing
+            criterion = "squared_error" if self.rows.beta is None else "brier"
+            self.errors = row_scores(self.scores, self.rows, criterion)
+        return self.errors, row_weights(self.rows, "squared_error")
 
     def _bounded(self, weights: Array) -> Array:
         """Keep the weights of at most `MOST_BLOCKS` widths, each a kernel matrix at prediction."""
-        widths = [(k, point["sigma"]) for k, part in enumerate(self.parts) for point in part.points]
+        widths = self._widths()
         used = sorted({widths[p] for p in np.flatnonzero(weights)})
         if len(used) <= MOST_BLOCKS:
             return weights
@@ -215,26 +236,53 @@ class GridSearch:
         weights = np.where(chosen, weights, 0.0)
         return weights / weights.sum()
 
-    def _refined(self, weights: Array) -> Array:
-        """Weigh the points stacking kept anew, by the log-loss over all observed pairs."""
+    def _refined(self, weights: Array, chosen: NDArray[np.bool_] | None = None) -> Array:
+        """Weigh the points stacking kept anew, by the log-loss over all observed pairs.
+
+        Points of other widths that would lower it join them, a few at a time.
+        """
         rows, used = self.rows, np.flatnonzero(weights)
-        if len(set(rows.layout.sizes)) > 1 or used.size < 2:
+        if len(set(rows.layout.sizes)) > 1 or used.size == 0:
             return weights  # labels of differing classes have no common softmax to weigh by
         seen = [np.flatnonzero(own > 0) for own in rows.pair_weights.T]
-        pairs = [
-            _stacked(rows.layout.by_label(self.scores[p].astype(np.float64, copy=False)), seen)
-            for p in used
-        ]
-        out = np.zeros_like(weights)
-        out[used] = refined_weights(
-            np.stack(pairs),
-            _stacked(rows.targets, seen),
-            _stacked(list(rows.pair_weights.T), seen),
-            weights[used],
-            rows.n_smooth,
-            offsets=True,
-        )
+        targets = _stacked(rows.targets, seen)
+        counts = _stacked(list(rows.pair_weights.T), seen)
+
+        def pairs(points: Index) -> Iterator[Array]:
+            for p in points:
+                scores = self.scores[p].astype(np.float64, copy=False)
+                yield _stacked(rows.layout.by_label(scores), seen)
+
+        others = self.weighable if chosen is None else self.weighable & chosen
+        for more in range(ROUNDS_OF_MORE + 1):
+            kept, out = np.stack([*pairs(used)]), np.zeros_like(weights)
+            out[used] = refined_weights(
+                kept, targets, counts, weights[used], rows.n_smooth, offsets=True
+            )
+            if more == ROUNDS_OF_MORE:
+                break
+            left = np.setdiff1d(np.flatnonzero(others), used)
+            mixed = np.tensordot(out[used], kept, axes=1)
+            gains = missed_points(pairs(left), mixed, targets, counts, rows.n_smooth)
+            fresh = self._best_of_widths(left, gains)
+            if fresh.size == 0:
+                break
+            used = np.union1d(used, fresh)
         return out
+
+    def _best_of_widths(self, points: Index, gains: Array) -> Index:
+        """The points of the largest gains that matter, at most one of a width."""
+        widths = self._widths()
+        taken: dict[tuple[int, float], int] = {}
+        for i in np.argsort(-gains, kind="stable"):
+            if gains[i] < MATERIAL_LOSS or len(taken) == MORE_AT_ONCE:
+                break
+            taken.setdefault(widths[points[i]], int(points[i]))
+        return np.array(sorted(taken.values()), dtype=np.intp)
+
+    def _widths(self) -> list[tuple[int, float]]:
+        """The problem and the width of every point."""
+        return [(k, point["sigma"]) for k, part in enumerate(self.parts) for point in part.points]
 
     def mix(self, rule: str, chosen: NDArray[np.bool_] | None = None) -> Array:
         """Return the weights of the points under a rule, of the `chosen` ones only if given."""
@@ -243,17 +291,19 @@ class GridSearch:
             candidates = candidates[chosen]
         weights = np.zeros(len(self.scores))
         if rule == "stack":
+            every, candidates = candidates, candidates[self.weighable[candidates]]
             gram, moment = self._sums()
-            every, targets = self.rows.fit_weights, self.rows.fit_targets
+            factors, targets = self.rows.fit_weights, self.rows.fit_targets
+            at = np.searchsorted(np.flatnonzero(self.weighable), candidates)
             weights[candidates] = stacked_weights(
-                gram[np.ix_(candidates, candidates)],
-                moment[candidates],
-                float(np.sum(every * np.square(targets))),
-                float(every.sum()),
+                gram[np.ix_(at, at)],
+                moment[at],
+                float(np.sum(factors * np.square(targets))),
+                float(factors.sum()),
             )
             if weights.any():
                 return weights
-            rule = "best"
+            rule, candidates = "best", every
         if not self.judged:
             self._score()
         if rule == "within_se" and (vote := self.parts[0].grid.vote) is not None:
@@ -265,7 +315,8 @@ class GridSearch:
         if self.by_row is not None:
             by_row, shares = self.by_row[candidates], row_weights(self.rows, self.scoring)
         else:
-            by_row, shares = self._errors(candidates)
+            by_row, shares = self._errors()
+            by_row = by_row[candidates]
         weights[candidates] = within_se_weights(by_row, shares, best)
         return weights
 

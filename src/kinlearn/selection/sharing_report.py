@@ -11,7 +11,7 @@ from kinlearn.selection.search import GridSearch
 
 
 def sharing_report(
-    search: GridSearch, rule: str, weights: np.ndarray, tasks: list[Any]
+    search: GridSearch, rule: str, weights: np.ndarray, tasks: list[Any], scales: bool = False
 ) -> dict[str, Any]:
     """Return per task the held-out score of the mix, of sharing = 0 alone and of sharing = 1 alone.
 
@@ -29,6 +29,8 @@ def sharing_report(
         The mix that the rule made of all points.
     tasks : list
         Task ids in the order of their numbers.
+    scales : bool, default=False
+        Whether log-loss refined the mix, as it then does the others.
 
     Returns
     -------
@@ -39,6 +41,7 @@ def sharing_report(
     task = search.rows.task
     assert task is not None
     sharing = np.array([point["sharing"] for point in search.points])
+    refine = scales and not search.rows.many_copies
     parts = {"shared": np.ones(len(sharing), dtype=bool)}
     parts["independent"], parts["pooled"] = sharing == 0.0, sharing == 1.0
     report: dict[str, Any] = {
@@ -50,7 +53,7 @@ def sharing_report(
         report[name] = np.full(len(tasks), np.nan)
         overall[name] = float("nan")
         if chosen.any():
-            mix = weights if chosen.all() else search.mix(rule, chosen)
+            mix = weights if chosen.all() else search.combined(rule, refine, chosen)
             scores = search.mixed_scores(mix)
             found = task_scores(scores, search.rows, search.scoring)
             report[name][: len(found)] = found

@@ -59,6 +59,8 @@ class Tuned:
         search, found = self.search, self.search.facts()
         found["weights_"] = self.learnt.weights
         found["held_out_scores_"], found["held_out_links_"] = self.held_out
+        if search.rows.data is not None:
+            found["held_out_codes_"] = search.rows.data.passed_codes
         if store_scores:
             assert search.rows.data is not None
             assert search.rows.validation is not None
@@ -146,7 +148,7 @@ def tune(
         mixed = search.mixed_scores(found.weights)
         if stacked and not rows.many_copies:  # of many copies, one leaves the shares as they are
             mixed = with_own_share(mixed, rows)
-        return own, found.calibration.scores(mixed), found.calibration
+        return own, found.calibration.scores(mixed, rows.task), found.calibration
 
     folds = list(rows_of_others(rows))
     at_once = None if search.scores.size >= MANY_SCORES else 1

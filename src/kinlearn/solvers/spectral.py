@@ -49,12 +49,14 @@ class SymmetricSpectrum:
         return cls(s, U, Z, U.T @ Z)
 
     @classmethod
-    def to_select(cls, K: np.ndarray, Z: np.ndarray) -> SymmetricSpectrum:
+    def to_select(cls, K: np.ndarray, Z: np.ndarray, smooth: bool = True) -> SymmetricSpectrum:
         """Decompose a kernel matrix of diagonal one in single precision, or its range alone.
 
         ``K ≈ L Lᵀ`` by pivoted Cholesky, ``LᵀL = W diag(s) Wᵀ``, ``U = L W s^(-½)``: for a kernel
-        of rank n/2 an eighth of the work.
+        of rank n/2 an eighth of the work. Only a `smooth` kernel may have a range so small.
         """
+        if not smooth:
+            return cls.of(K, Z, np.float32)
         n = K.shape[0]
         ordered, pivots = pivoted_cholesky(K.astype(np.float64), RESIDUE)
         if ordered.shape[1] > LOW_RANK * n:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
@@ -39,12 +40,18 @@ class StreamProgress:
         Since this call began.
     rows_per_second : float
         Of this call.
+    polish_pass : int
+        Which pass of the polish this is, from 1; 0 while the sums are made.
+    held_out_log_loss : float
+        While polishing: the least of the steps so far.
     """
 
     batches: int
     rows: int
     seconds: float
     rows_per_second: float
+    polish_pass: int = 0
+    held_out_log_loss: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -121,6 +128,13 @@ class ColumnRoles:
             None if self.sample_weight is None else _numbers(table, self.sample_weight),
             where=where,
         )
+
+
+def stacked(parts: list[Any]) -> Any:
+    """Rows of several batches, one below the other; sparse where any of them is."""
+    if any(sp.issparse(part) for part in parts):
+        return sp.vstack(parts, format="csr")
+    return np.vstack(parts)
 
 
 def is_table(value: Any) -> bool:

@@ -215,10 +215,16 @@ def _unknown(name: str, seen: Any) -> str:
 
 
 def write(
-    sums: NormalEquations, path: str | os.PathLike[str], extra: dict[str, Any] | None = None
+    sums: NormalEquations,
+    path: str | os.PathLike[str],
+    extra: dict[str, Any] | None = None,
+    further: Arrays | None = None,
 ) -> None:
-    """Write a file that takes the place of `path` in one step."""
-    arrays = to_arrays(sums, extra)
+    """Write a file that takes the place of `path` in one step.
+
+    `further` arrays of numbers, of names of their own, are kept beside those of the sums.
+    """
+    arrays = {**(further or {}), **to_arrays(sums, extra)}
     with replacing(path) as partial, partial.open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
 
@@ -226,7 +232,15 @@ def write(
 def read(
     path: str | os.PathLike[str], kernel: Any = None
 ) -> tuple[NormalEquations, dict[str, Any]]:
-    """Read what :func:`write` wrote."""
+    """Read what :func:`write` wrote: sums, and the further entries of the header."""
+    sums, extra, _ = read_all(path, kernel)
+    return sums, extra
+
+
+def read_all(
+    path: str | os.PathLike[str], kernel: Any = None
+) -> tuple[NormalEquations, dict[str, Any], Arrays]:
+    """Read what :func:`write` wrote, and all arrays as they are."""
     path = os.fspath(path)
     try:
         with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
@@ -245,7 +259,7 @@ def read(
     if "header" not in arrays:
         raise ValueError(f"{path} does not hold sums saved by NormalEquations.save.")
     try:
-        return from_arrays(arrays, kernel, Budget(size))
+        return *from_arrays(arrays, kernel, Budget(size)), arrays
     except ValueError:
         raise
     except Exception as error:  # whatever inconsistent content leads to

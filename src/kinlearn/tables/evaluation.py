@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kinlearn.selection.decisions import gains
+
 Floats = NDArray[np.float64]
 
 
@@ -32,6 +34,8 @@ class Evaluation:
         Rows of one group go together in the bootstrap.
     pairs : bool
         Whether each entry is a row and one of its labels, which then stands as its task.
+    costs : ndarray of shape (n_classes, n_classes), optional
+        Cost of answering the row's class where the column's is true; else every error costs 1.
     """
 
     classes: list[str]
@@ -42,17 +46,30 @@ class Evaluation:
     task: NDArray | None = None
     group: NDArray | None = None
     pairs: bool = False
+    costs: Floats | None = None
 
     @property
     def n_rows(self) -> int:
         return len(self.truth)
 
     @property
+    def gains(self) -> Floats:
+        """What decides, see :func:`kinlearn.selection.decisions.gains`: without costs `proba`."""
+        return gains(self.proba, self.costs)
+
+    @property
     def predicted(self) -> NDArray[np.intp]:
+        """Number of the class that is answered: of smallest expected cost."""
+        return self.gains.argmax(axis=1)
+
+    @property
+    def likeliest(self) -> NDArray[np.intp]:
+        """Number of the most probable class."""
         return self.proba.argmax(axis=1)
 
     @property
     def confidence(self) -> Floats:
+        """Probability of the most probable class."""
         return self.proba.max(axis=1)
 
     @property
@@ -64,8 +81,8 @@ class Evaluation:
         """Probability given to the class that each row has."""
         return np.take_along_axis(self.proba, self.truth[:, None], axis=1)[:, 0]
 
-    def part(self, mask: NDArray[np.bool_]) -> Evaluation:
-        """The rows where `mask` is true."""
+    def part(self, mask: NDArray[np.bool_] | NDArray[np.intp]) -> Evaluation:
+        """The rows where `mask` is true, or of these numbers, in their order."""
         return replace(
             self,
             truth=self.truth[mask],

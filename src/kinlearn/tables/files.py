@@ -1,153 +1,78 @@
-"""Opening a table (CSV, TSV, Parquet) and reading it in batches of bounded size."""
+"""Opening a table, whatever it is kept in, to read it in batches of bounded size."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator
-from dataclasses import dataclass
+import atexit
+import shutil
+import sys
+import tempfile
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from kinlearn.cells.refusals import TableError, refuse_duplicates
-from kinlearn.optional import require
-from kinlearn.tables.text_format import (
-    check_encoding,
-    find_ragged_row,
-    open_text,
-    read_header,
-)
+from kinlearn.cells.refusals import TableError
+from kinlearn.tables.json_lines import open_json_lines
+from kinlearn.tables.many_files import is_pattern, open_many
+from kinlearn.tables.parquet_file import open_parquet
+from kinlearn.tables.spreadsheets import open_spreadsheet
+from kinlearn.tables.table_file import BATCH_ROWS, TableFile
+from kinlearn.tables.text_bytes import GZIP, open_bytes
+from kinlearn.tables.text_file import open_text_file
+
+__all__ = ["BATCH_ROWS", "TableFile", "open_table"]
 
 TEXT_SUFFIXES = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": ","}
 PARQUET_SUFFIXES = (".parquet", ".pq")
-BATCH_ROWS = 20_000
-_BLOCK_BYTES = 2 << 20
-_MAX_BLOCK_BYTES = 256 << 20
-
-
-@dataclass(frozen=True)
-class TableFile:
-    """A table that was found readable, with its names but none of its rows.
-
-    Attributes
-    ----------
-    path : Path
-        Where it is.
-    names : list of str
-        Its columns.
-    delimiter : str or None
-        What separates cells; None for Parquet.
-    encoding : str
-        Of the text.
-    """
-
-    path: Path
-    names: list[str]
-    delimiter: str | None
-    encoding: str
-
-    def batches(self) -> Iterator[Any]:
-        """Yield ``pyarrow.RecordBatch`` of all columns, at most ``BATCH_ROWS`` rows each.
-
-        Cells of a text file are strings as they stand in it, so that what is written back is
-        what was read.
-        """
-        parts = self._text_batches() if self.delimiter else self._parquet_batches()
-        for part in parts:
-            for start in range(0, part.num_rows, BATCH_ROWS):
-                yield part.slice(start, BATCH_ROWS)
-
-    def _text_batches(self) -> Iterator[Any]:
-        arrow = require("pyarrow", "Reading a table")
-        text = require("pyarrow.csv", "Reading a table")
-        skipped = self._lines_above()
-        options = {
-            "parse_options": text.ParseOptions(
-                delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=True
-            ),
-            "convert_options": text.ConvertOptions(
-                column_types={name: arrow.string() for name in self.names},
-                strings_can_be_null=False,
-            ),
-        }
-        block, done = _BLOCK_BYTES, 0
-        while True:
-            reading = text.ReadOptions(
-                use_threads=False,
-                block_size=block,
-                encoding=_arrow_encoding(self.encoding),
-                column_names=self.names,
-                skip_rows=skipped,
-            )
-            try:
-                with text.open_csv(self.path, read_options=reading, **options) as reader:
-                    for batch in reader:
-                        done += 1
-                        yield batch
-                return
-            except arrow.ArrowInvalid as error:
-                message = str(error)
-                if "straddling" in message and done == 0 and block < _MAX_BLOCK_BYTES:
-                    block *= 8  # one row is longer than a block
-                    continue
-                if "Empty CSV" in message:
-                    return
-                ragged = find_ragged_row(
-                    self.path, self.encoding, self.delimiter or ",", len(self.names)
-                )
-                raise ragged or TableError(f"{self.path} cannot be read: {message}.") from None
-
-    def _lines_above(self) -> int:
-        """How many lines the names take, with empty ones above them and inside quotes."""
-        rows = csv.reader(open_text(self.path, self.encoding), delimiter=self.delimiter or ",")
-        for row in rows:
-            if any(cell.strip() for cell in row):
-                break
-        return rows.line_num
-
-    def _parquet_batches(self) -> Iterator[Any]:
-        parquet = require("pyarrow.parquet", "Reading Parquet")
-        with parquet.ParquetFile(self.path, memory_map=True) as stored:
-            yield from stored.iter_batches(batch_size=BATCH_ROWS)
+SHEET_SUFFIXES = (".xlsx", ".xlsm")
+JSON_SUFFIXES = (".jsonl", ".ndjson")
+PLAIN = (*TEXT_SUFFIXES, *JSON_SUFFIXES)
+SUFFIXES = (*PLAIN, *(f"{ending}.gz" for ending in PLAIN), *PARQUET_SUFFIXES, *SHEET_SUFFIXES)
+STANDARD = Path("-")
+_ZIP, _PARQUET, _OLD_OFFICE = b"PK\x03\x04", b"PAR1", b"\xd0\xcf\x11\xe0"
 
 
 def open_table(
-    path: Path | str, *, delimiter: str | None = None, encoding: str = "utf-8"
+    path: Path | str, *, delimiter: str | None = None, encoding: str | None = None
 ) -> TableFile:
     """Look at a table and refuse, in a sentence, what cannot be read.
 
     Parameters
     ----------
     path : path
-        A file whose name ends in .csv, .tsv, .tab, .txt, .parquet or .pq.
+        A file, a folder of them, a pattern such as ``data/*.csv``, or ``-`` for standard input:
+        delimited text and JSON lines, both as they are or compressed by gzip, Parquet, or a
+        spreadsheet.
     delimiter : str, optional
-        What separates cells; by the file's ending when left out.
-    encoding : str, default="utf-8"
-        Encoding of the text.
+        What separates cells; found when left out.
+    encoding : str, optional
+        Encoding of the text; found when left out.
 
     Returns
     -------
     TableFile
     """
     path = Path(path)
-    if path.is_dir():
-        raise TableError(f"{path} is a folder: give the table in it.")
+    delimiter = check_delimiter(delimiter)
+    if path == STANDARD:
+        return _from_standard_input(delimiter, encoding)
+    if path.is_dir() or is_pattern(path):
+        return open_many(path, SUFFIXES, lambda part: _open(part, delimiter, encoding))
     if not path.exists():
         raise TableError(f"There is no file {path}.")
-    suffix = path.suffix.lower()
-    if suffix in PARQUET_SUFFIXES:
-        return _open_parquet(path)
-    if suffix not in TEXT_SUFFIXES:
-        known = ", ".join([*TEXT_SUFFIXES, *PARQUET_SUFFIXES])
-        raise TableError(
-            f"{path} ends in {suffix or 'nothing'!r}, so its format is unknown: tables end in "
-            f"{known}. Save a spreadsheet as CSV."
-        )
-    require("pyarrow", "Reading a table")
-    if path.stat().st_size == 0:
-        raise TableError(f"{path} is empty: it needs a line of column names and rows below it.")
-    check_encoding(path, encoding)
-    delimiter = check_delimiter(delimiter) or TEXT_SUFFIXES[suffix]
-    return TableFile(path, read_header(path, encoding, delimiter), delimiter, encoding)
+    return _open(path, delimiter, encoding)
+
+
+def suffix_of(path: Path) -> str:
+    """The ending of a file's name that tells its format, in small letters.
+
+    Examples
+    --------
+    >>> suffix_of(Path("Visits.CSV.gz")), suffix_of(Path("visits.v2.parquet"))
+    ('.csv.gz', '.parquet')
+    """
+    endings = [ending.lower() for ending in path.suffixes[-2:]]
+    if endings[-1:] == [".gz"]:
+        return "".join(endings)
+    return endings[-1] if endings else ""
 
 
 def check_delimiter(delimiter: str | None) -> str | None:
@@ -160,22 +85,54 @@ def check_delimiter(delimiter: str | None) -> str | None:
     return delimiter
 
 
-def _open_parquet(path: Path) -> TableFile:
-    arrow = require("pyarrow", "Reading a table")
-    parquet = require("pyarrow.parquet", "Reading a table")
-    try:
-        with parquet.ParquetFile(path) as stored:
-            names, n_rows = list(stored.schema_arrow.names), stored.metadata.num_rows
-    except arrow.ArrowException as error:
+def _open(path: Path, delimiter: str | None, encoding: str | None) -> TableFile:
+    ending = suffix_of(path)
+    if ending not in SUFFIXES:
         raise TableError(
-            f"{path} is not a Parquet file that can be read ({error}): is it complete?"
-        ) from None
-    if not names or n_rows == 0:
-        raise TableError(f"{path} is empty: it has {len(names)} columns and {n_rows} rows.")
-    refuse_duplicates(names, path)
-    return TableFile(path, names, None, "utf-8")
+            f"{path} ends in {ending or 'nothing'!r}, so its format is unknown: tables end in "
+            f"{', '.join(SUFFIXES)}."
+        )
+    return _open_by_content(path, ending, delimiter, encoding)
 
 
-def _arrow_encoding(encoding: str) -> str:
-    # With its own name for UTF-8 pyarrow does not decode in Python.
-    return "utf8" if encoding.replace("_", "-").lower() in ("utf-8", "utf8", "ascii") else encoding
+def _open_by_content(
+    path: Path, ending: str, delimiter: str | None, encoding: str | None
+) -> TableFile:
+    """What has no name is known by its first bytes; a name that they contradict is refused."""
+    with path.open("rb") as stream:
+        head = stream.read(4)
+    if ending and not ending.endswith(".gz") and head[:2] == GZIP:
+        raise TableError(f"{path} is compressed by gzip: let its name end in .gz.")
+    if ending in TEXT_SUFFIXES and head in (_ZIP, _PARQUET):
+        kind = "a spreadsheet or archive" if head == _ZIP else "Parquet"
+        raise TableError(f"{path} is {kind}, whatever its name says: rename it.")
+    if head == _OLD_OFFICE:
+        raise TableError(
+            f"{path} is a spreadsheet of before 2007: open it and save it as .xlsx or CSV."
+        )
+    if head == _ZIP or ending in SHEET_SUFFIXES:
+        return open_spreadsheet(path)
+    if head == _PARQUET or ending in PARQUET_SUFFIXES:
+        return open_parquet(path)
+    plain = ending.removesuffix(".gz")
+    if plain in JSON_SUFFIXES or (not ending and _begins_with_brace(path)):
+        return open_json_lines(path)
+    usual = TEXT_SUFFIXES.get(plain, ",")
+    return open_text_file(path, usual, delimiter, encoding)
+
+
+def _begins_with_brace(path: Path) -> bool:
+    with open_bytes(path) as stream:
+        return stream.read(256).lstrip()[:1] == b"{"
+
+
+def _from_standard_input(delimiter: str | None, encoding: str | None) -> TableFile:
+    """What comes in is put aside on disk first: it is looked at before it is read."""
+    with tempfile.NamedTemporaryFile(prefix="kinlearn-", delete=False) as stored:
+        path = Path(stored.name)
+        atexit.register(path.unlink, missing_ok=True)
+        shutil.copyfileobj(sys.stdin.buffer, stored)
+    if path.stat().st_size == 0:
+        raise TableError("Standard input is empty: pipe a table into it, or name a file.")
+    found = _open_by_content(path, "", delimiter, encoding)
+    return replace(found, title="standard input")

@@ -11,6 +11,16 @@ from numpy.typing import NDArray
 from kinlearn import HandOver
 from kinlearn.cells.schema import TableSchema
 from kinlearn.selection.hand_over import choose_threshold
+from kinlearn.tables.input_profile import NOTHING_KNOWN
+from kinlearn.tables.reasons import (
+    ANSWERED,
+    FAR,
+    NOTHING_PROVEN,
+    UNKNOWN_TASK,
+    strangest_cells,
+    unlike,
+    unsure,
+)
 
 # How sure the bound on the error is, and what share of usual rows counts as unfamiliar, for labels.
 CONFIDENCE = 0.95
@@ -31,16 +41,23 @@ class Answers:
         Number of the class, or whether the label is a yes.
     answered : ndarray of bool, of the shape of `predicted`
         Whether the answer stands; else it is handed over.
+    reason : ndarray of str, of the shape of `predicted`
+        Why it is handed over; empty where it is not.
     """
 
     names: list[str]
     proba: NDArray[np.float64]
     predicted: NDArray
     answered: NDArray[np.bool_]
+    reason: NDArray[np.object_]
 
     @property
     def is_labels(self) -> bool:
         return self.predicted.ndim == 2
+
+    def by_name(self) -> dict[str, NDArray[np.float64]]:
+        """The probabilities of each class, or of each label's yes."""
+        return dict(zip(self.names, self.proba.T, strict=True))
 
     def counts(self) -> dict[str, int]:
         """How often each class, or each label's yes, was predicted."""
@@ -90,20 +107,40 @@ def label_rule(
     }
 
 
-def answer(model: Any, frame: Any, rule: dict[str, Any]) -> Answers:
+def answer(
+    model: Any, frame: Any, rule: dict[str, Any], profile: dict[str, Any] | None = None
+) -> Answers:
     """Answer rows that :meth:`TableSchema.frame` has made, so that the first step is done.
 
-    Classes by the model's own rule, labels by the one stored beside it.
+    Classes by the model's own rule, labels by the one stored beside it. By the `profile` of the
+    training rows, rows with a cell far beyond them are handed over too, and columns are named.
     """
     X = model[1:-1].transform(frame)
     last = model[-1]
+    strange, column = strangest_cells(frame, profile or NOTHING_KNOWN)
+    near = strange <= FAR
     if isinstance(last, HandOver):
         found = last.assess(X)
         names = [str(name) for name in last.classes_]
-        return Answers(names, found.proba, found.proba.argmax(axis=1), found.answered)
+        words = unsure(found.proba, names)
+        if not (last.per_task or np.isfinite(last.threshold_)):
+            words[:] = NOTHING_PROVEN
+        words[found.reason == "unknown task"] = UNKNOWN_TASK
+        odd = (found.reason == "unfamiliar") | ~near
+        words[odd] = unlike(strange[odd], column[odd])
+        answered = found.answered & near
+        words[answered] = ANSWERED
+        predicted = np.searchsorted(last.classes_, found.predicted)
+        return Answers(names, found.proba, predicted, answered, words)
     proba = last.predict_proba(X)
     confidence = np.maximum(proba, 1.0 - proba)
-    familiar = last.familiarity(X) >= rule["min_familiarity"]
+    familiar = (last.familiarity(X) >= rule["min_familiarity"]) & near
     answered = (confidence > rule["threshold"]) & familiar[:, None]
     names = [str(name) for name in rule["labels"]]
-    return Answers(names, proba, last.predict(X).astype(bool), answered)
+    proven = rule["threshold"] < 1.0
+    words = np.full(
+        proba.shape, "unsure between no and yes" if proven else NOTHING_PROVEN, dtype=object
+    )
+    words[~familiar] = unlike(strange[~familiar], column[~familiar])[:, None]
+    words[answered] = ANSWERED
+    return Answers(names, proba, last.predict(X).astype(bool), answered, words)

@@ -114,7 +114,18 @@ def _prune(
     return [table], [every[keep]], [np.concatenate(rows)[keep]], bound
 
 
+def row_at(file: TableFile, number: int) -> Any:
+    """One row of a table, counted from 1, as a ``pyarrow.Table``."""
+    arrow = require("pyarrow", "Reading a table")
+    seen = 0
+    for batch in file.batches():
+        if number <= seen + batch.num_rows:
+            return arrow.Table.from_batches([batch.slice(number - seen - 1, 1)])
+        seen += batch.num_rows
+    raise TableError(f"{file.path} has {seen} rows, so there is no row {number}.")
+
+
 def fingerprint(path: Path) -> str:
-    """The SHA-256 of a file, to know the training table again."""
+    """The SHA-256 of a file, to know it again; of a table, see :meth:`TableFile.fingerprint`."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -11,21 +12,32 @@ from numpy.typing import NDArray
 
 from kinlearn import LSPCCV, MultiLabelLSPCCV, MultiTaskLSPCCV
 from kinlearn.cells.cell_rules import MISSING, CellRules, objects
-from kinlearn.cells.refusals import TableError, unknown_column
+from kinlearn.cells.forms import form_as_facts, form_from_facts
+from kinlearn.cells.refusals import TableError, quoted, unknown_column
 from kinlearn.cells.schema import TableSchema
-from kinlearn.tables.columns import Column, features_of, infer_columns
+from kinlearn.cells.word_forms import CodeForm, WordForm, find_code_form, find_word_form
+from kinlearn.estimators._duplicate_rows import find_copies
+from kinlearn.estimators.lspc_cv import DEFAULT_KERNELS
+from kinlearn.optional import require
+from kinlearn.selection.decisions import cost_matrix
+from kinlearn.tables.columns import Column, features_of, find_decimal, infer_columns
+from kinlearn.tables.costs import read_costs, read_limits
 from kinlearn.tables.evaluation import Evaluation, LabelEvaluation
 from kinlearn.tables.files import TableFile
 from kinlearn.tables.hand_over import bare_classifier, label_rule, with_hand_over
-from kinlearn.tables.pipeline import make_model, task_names
-from kinlearn.tables.sample import Sample, fingerprint, read_sample
+from kinlearn.tables.input_profile import profile_inputs
+from kinlearn.tables.pipeline import encoders_of, make_model, task_names
+from kinlearn.tables.sample import Sample, read_sample
 from kinlearn.tables.targets import read_classes, read_labels
+from kinlearn.training.copies import find_distinct_rows
 
 # Rows read when the user names no number: tasks are solved together, in the cube of the rows.
 MAX_ROWS = 100_000
 MAX_TASK_ROWS = 2_500
 MAX_TASKS = 200
 MIN_ROWS = 10
+# Numbers of a table often act by steps, which none of the default kernels has.
+TABLE_KERNELS = (*DEFAULT_KERNELS, "steps")
 # Groups are held out one by one up to this many, beyond in so many folds of whole groups.
 MAX_FOLDS = 20
 
@@ -45,7 +57,8 @@ class Wishes:
     numeric, categorical, drop : list of str
         Kinds of columns decided on.
     missing, decimal
-        How cells are read; see :class:`kinlearn.cells.cell_rules.CellRules`.
+        How cells are read; see :class:`kinlearn.cells.cell_rules.CellRules`. Without a decimal
+        mark, the table's own.
     max_rows : int or None
         Largest number of rows to train on.
     max_error : float
@@ -54,6 +67,8 @@ class Wishes:
         Whether that holds for every task on its own.
     seed : int
         Seed of the sample, of centres and of the bootstrap.
+    cost, miss : list of str
+        What errors cost, and how much of a class may be missed; see :mod:`kinlearn.tables.costs`.
     """
 
     target: str | None = None
@@ -64,15 +79,17 @@ class Wishes:
     categorical: list[str] = field(default_factory=list)
     drop: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=lambda: list(MISSING))
-    decimal: str = "."
+    decimal: str | None = None
     max_rows: int | None = None
     max_error: float = 0.05
     per_task: bool = False
     seed: int = 0
+    cost: list[str] = field(default_factory=list)
+    miss: list[str] = field(default_factory=list)
 
     @property
     def rules(self) -> CellRules:
-        return CellRules(tuple(self.missing), self.decimal)
+        return CellRules(tuple(self.missing), self.decimal or ".")
 
     @property
     def answers(self) -> list[str]:
@@ -107,6 +124,8 @@ class TrainingTable:
         What is held out together.
     n_without_answer : int
         Rows of the file that were left out for having no target.
+    notes : list of str
+        What was found out about the table, in sentences.
     """
 
     sample: Sample
@@ -115,6 +134,27 @@ class TrainingTable:
     y: NDArray
     groups: NDArray | None
     n_without_answer: int
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def frame(self) -> Any:
+        """The columns to learn from, as the pipeline's first step gives them."""
+        return self.schema.frame(self.sample.table)
+
+    @property
+    def answers(self) -> dict[str, NDArray]:
+        """The target, or every label, by name."""
+        if self.schema.labels:
+            return dict(zip(self.schema.labels, self.y.T, strict=True))
+        return {str(self.schema.target): self.y}
+
+    def costs(self, wishes: Wishes) -> dict[str, Any]:
+        """What errors cost, and how much of a class may be missed, for :class:`HandOver`."""
+        classes = sorted({str(value) for value in self.y.tolist()})
+        return {
+            "costs": read_costs(wishes.cost, classes) or None,
+            "max_missed": read_limits(wishes.miss, classes) or None,
+        }
 
     @property
     def task(self) -> NDArray[np.object_] | None:
@@ -123,8 +163,22 @@ class TrainingTable:
         return objects(self.schema.rules.texts(_column(self.sample.table, self.schema.task)))
 
 
-def read_training_table(file: TableFile, wishes: Wishes) -> TrainingTable:
-    """Read the rows, decide on the columns, and refuse what cannot be learnt from."""
+def read_training_table(
+    file: TableFile,
+    wishes: Wishes,
+    known: tuple[TableSchema, list[Column]] | None = None,
+) -> TrainingTable:
+    """Read the rows, decide on the columns, and refuse what cannot be learnt from.
+
+    Parameters
+    ----------
+    file : TableFile
+        The table.
+    wishes : Wishes
+        What is asked for.
+    known : (TableSchema, list of Column), optional
+        What was decided when a model was trained on this table, in place of deciding again.
+    """
     check_wishes(file, wishes)
     rules = wishes.rules
     without = 0
@@ -145,8 +199,15 @@ def read_training_table(file: TableFile, wishes: Wishes) -> TrainingTable:
             "is nothing to learn from."
         )
     table = sample.table
+    if known is not None:
+        rules = known[0].rules
+    elif wishes.decimal is None:
+        rules = replace(rules, decimal=find_decimal(table, rules))
+    forms = known[0].forms if known is not None else _forms_of_classes(table, wishes, rules)
     y = (
-        read_classes(_column(table, wishes.target), wishes.target, rules.of_answers)
+        read_classes(
+            _column(table, wishes.target), wishes.target, _of_classes(rules, forms, wishes)
+        )
         if wishes.target
         else read_labels({name: _column(table, name) for name in wishes.labels}, rules.of_answers)
     )
@@ -155,31 +216,19 @@ def read_training_table(file: TableFile, wishes: Wishes) -> TrainingTable:
             f"{file.path} has {table.num_rows} rows with an answer: at least {MIN_ROWS} are needed "
             "to train on, and hundreds to be sure of the result."
         )
-    columns = infer_columns(
-        table,
-        rules,
-        numeric=wishes.numeric,
-        categorical=wishes.categorical,
-        drop=wishes.drop,
-        apart=wishes.apart,
-        where=str(file.path),
-    )
-    kinds = features_of(columns)
-    if not any(kinds.values()):
-        raise TableError(
-            f"No column of {file.path} is left to learn from: all were dropped. Use --numeric or "
-            "--categorical to keep one."
+    if known is not None:
+        schema, columns = known
+    else:
+        columns = infer_columns(
+            table,
+            rules,
+            numeric=wishes.numeric,
+            categorical=wishes.categorical,
+            drop=wishes.drop,
+            apart=wishes.apart,
+            where=str(file.path),
         )
-    schema = TableSchema(
-        numeric=kinds["numeric"],
-        categorical=kinds["categorical"],
-        target=wishes.target,
-        labels=list(wishes.labels),
-        task=wishes.task,
-        group=wishes.group,
-        missing=list(wishes.missing),
-        decimal=wishes.decimal,
-    )
+        schema = _schema(columns, wishes, rules, forms, str(file.path))
     groups = None
     if wishes.group is not None:
         groups = read_groups(rules.texts(_column(table, wishes.group)))
@@ -188,10 +237,71 @@ def read_training_table(file: TableFile, wishes: Wishes) -> TrainingTable:
                 f"Column {wishes.group!r} holds one group only, so nothing can be held out: choose "
                 "another column for --group, or none."
             )
-    found = TrainingTable(sample, columns, schema, y, groups, without)
+    notes = [*file.notes, *_notes(schema, wishes)]
+    found = TrainingTable(sample, columns, schema, y, groups, without, notes)
+    if wishes.target:
+        found.costs(wishes)  # refused before any work
     if found.task is not None:
         _check_tasks(found.task, str(wishes.task))
     return found
+
+
+def _schema(
+    columns: list[Column],
+    wishes: Wishes,
+    rules: CellRules,
+    forms: dict[str, dict[str, Any]],
+    where: str,
+) -> TableSchema:
+    """What the model will ask of other tables."""
+    kinds = features_of(columns)
+    if not any(kinds.values()):
+        raise TableError(
+            f"No column of {where} is left to learn from: all were dropped. Use --numeric or "
+            "--categorical to keep one."
+        )
+    used = {name for names in kinds.values() for name in names}
+    own = {column.name: column.form for column in columns if column.form and column.name in used}
+    return TableSchema(
+        numeric=kinds["numeric"],
+        categorical=kinds["categorical"],
+        dates=kinds["date"],
+        target=wishes.target,
+        labels=list(wishes.labels),
+        task=wishes.task,
+        group=wishes.group,
+        missing=list(wishes.missing),
+        decimal=rules.decimal,
+        forms={**forms, **own},
+    )
+
+
+def _forms_of_classes(table: Any, wishes: Wishes, rules: CellRules) -> dict[str, dict[str, Any]]:
+    """How the classes are written: codes with zeros in front, or words in several spellings."""
+    if wishes.target is None:
+        return {}
+    texts = rules.of_answers.counts(_column(table, wishes.target))
+    form = find_code_form(texts) or find_word_form(texts)
+    return {} if form is None else {wishes.target: form_as_facts(form)}
+
+
+def _of_classes(rules: CellRules, forms: dict[str, dict[str, Any]], wishes: Wishes) -> CellRules:
+    known = forms.get(str(wishes.target))
+    return replace(rules.of_answers, form=None if known is None else form_from_facts(known))
+
+
+def _notes(schema: TableSchema, wishes: Wishes) -> list[str]:
+    """What was found out, for the summary."""
+    said = []
+    form = schema.rules_of(str(schema.target)).form
+    if isinstance(form, WordForm):
+        shown = quoted(sorted(form.words.values()))
+        said.append(f"Classes that differ in capitals alone are one: {shown}.")
+    if isinstance(form, CodeForm):
+        said.append("Classes are codes: zeros in front count.")
+    if schema.decimal == "," and wishes.decimal is None:
+        said.append("The decimal mark is a comma.")
+    return said
 
 
 def check_wishes(file: TableFile, wishes: Wishes) -> None:
@@ -205,6 +315,11 @@ def check_wishes(file: TableFile, wishes: Wishes) -> None:
         raise TableError(
             "--labels and --task cannot be used together: a model shares what it learns between "
             "labels or between tasks. Leave one of them out."
+        )
+    if wishes.labels and (wishes.cost or wishes.miss):
+        raise TableError(
+            "--cost and --miss are of the classes of a --target, and labels are yes or no each: "
+            "leave them out, or train one label as the --target."
         )
     if wishes.per_task and not wishes.task:
         raise TableError("--per-task needs tasks: name their column with --task.")
@@ -277,10 +392,12 @@ def train(table: TrainingTable, wishes: Wishes, progress: Progress = lambda _: N
     elif table.schema.task is not None:
         classifier = MultiTaskLSPCCV(random_state=wishes.seed)
     else:
-        classifier = LSPCCV(random_state=wishes.seed)
+        classifier = LSPCCV(kernel=TABLE_KERNELS, random_state=wishes.seed)
     n_rows = len(table.y)
     progress(f"Tuning and fitting {type(classifier).__name__} on {n_rows} rows")
     last = with_hand_over(classifier, table.schema, wishes.max_error, wishes.per_task)
+    if wishes.cost or wishes.miss:
+        last.set_params(**table.costs(wishes))
     model = make_model(table.schema, last)
     X = table.schema.frame(table.sample.table)
     fit_with: dict[str, Any] = {}
@@ -306,6 +423,9 @@ def held_out_evaluation(model: Any, table: TrainingTable) -> Evaluation | LabelE
     """What the model says of each training row when it is left out."""
     classifier = bare_classifier(model)
     proba = classifier.held_out_proba()
+    groups = table.groups
+    if groups is None and not table.schema.labels:
+        groups = copies_as_groups(model[1:-1].transform(table.frame), table.y)
     positions = table.sample.positions
     origin = describe_holding_out(table)
     if table.schema.labels:
@@ -319,7 +439,24 @@ def held_out_evaluation(model: Any, table: TrainingTable) -> Evaluation | LabelE
         task = names[_task_numbers(model, table)]
     classes = [str(name) for name in classifier.classes_]
     truth = np.searchsorted(classifier.classes_.astype(str), table.y.astype(str))
-    return Evaluation(classes, truth, proba, positions, origin, task, table.groups).known()
+    costs = cost_matrix(model[-1].costs, classifier.classes_)
+    return Evaluation(classes, truth, proba, positions, origin, task, groups, costs=costs).known()
+
+
+def copies_as_groups(X: Any, y: NDArray) -> NDArray | None:
+    """Numbers of the cases that rows are copies of, where some case was recorded more than once.
+
+    Equal rows are one case where :func:`find_copies` says so; of a table that holds everything
+    several times, as many equal rows with one label are.
+    """
+    copies, same_thing = find_copies(X, y)
+    if same_thing is not None or copies <= 1:
+        return same_thing
+    pandas = require("pandas", "Reading a table")
+    row = find_distinct_rows(np.asarray(X, dtype=np.float64)).member
+    kinds = pandas.DataFrame({"row": row, "y": y.astype(str)})
+    kinds["copy"] = kinds.groupby(["row", "y"]).cumcount() // round(copies)
+    return np.asarray(kinds.groupby(["row", "y", "copy"], sort=False).ngroup())
 
 
 def describe_holding_out(table: TrainingTable) -> str:
@@ -333,7 +470,7 @@ def describe_holding_out(table: TrainingTable) -> str:
 
 
 def _task_numbers(model: Any, table: TrainingTable) -> NDArray[np.intp]:
-    encoder = model.named_steps["columns"].named_transformers_["task"]
+    encoder = encoders_of(model)["task"]
     column = table.schema.frame(table.sample.table)[[table.schema.task]]
     return encoder.transform(column)[:, 0].astype(np.intp)
 
@@ -344,8 +481,10 @@ def training_facts(file: TableFile, trained: Trained, wishes: Wishes) -> dict[st
     facts: dict[str, Any] = {
         "table": table.schema.as_facts(),
         "training": {
-            "file": file.path.name,
-            "sha256": fingerprint(file.path),
+            "file": file.name,
+            "made": date.today().isoformat(),
+            "estimator": type(bare_classifier(trained.model)).__name__,
+            "sha256": file.fingerprint(),
             "delimiter": file.delimiter,
             "encoding": file.encoding,
             "rows_in_file": table.sample.n_rows_in_file,
@@ -356,6 +495,13 @@ def training_facts(file: TableFile, trained: Trained, wishes: Wishes) -> dict[st
             "columns": [vars(column) for column in table.columns],
         },
     }
+    answers = trained.evaluation
+    names = answers.labels if isinstance(answers, LabelEvaluation) else answers.classes
+    facts["inputs"] = profile_inputs(
+        table.schema.frame(table.sample.table),
+        groups=table.groups,
+        answers=dict(zip(names, answers.proba.T, strict=True)),
+    )
     if isinstance(trained.evaluation, LabelEvaluation):
         found = trained.evaluation
         rule = label_rule(found.truth, found.proba, wishes.max_error)

@@ -95,6 +95,11 @@ class TrainingSet:
         return int(self.table.codes.shape[0])
 
     @property
+    def passed_codes(self) -> Index:
+        """Class number of every row as passed; of many labels with a column for each, -1 unseen."""
+        return self.table.codes[:, 0] if self.table.single else self.table.codes
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """Number of classes of each active label."""
         return tuple(len(self.table.classes[t]) for t in self.active)

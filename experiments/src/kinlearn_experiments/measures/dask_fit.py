@@ -48,7 +48,7 @@ def lazy_rows(n_rows: int, n_parts: int) -> tuple[da.Array, da.Array]:
 
 
 def model(n_centers: int) -> LSPC:
-    return LSPC(centers=rows_of(10**6, n_centers)[0], sigma=5.0, reg=1e-4)
+    return LSPC(centers=rows_of(10**6, n_centers)[0], sigma=5.0, reg=1e-4, polish=None)
 
 
 def one_process(n_rows: int, n_parts: int, n_centers: int, n_threads: int) -> LSPC:

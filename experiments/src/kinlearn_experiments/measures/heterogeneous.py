@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,15 +44,22 @@ class Pooled(ClassifierMixin, BaseEstimator):
         return self.model_.predict_proba(X)
 
 
-def models(n_classes: int) -> dict[str, HeterogeneousLSPC | None]:
+Models = dict[str, HeterogeneousLSPC | None]
+
+
+def models(n_classes: int) -> Models:
     """Columns of the table; None stands for LSPC on every task alone."""
     mtda = MTDA(n_components=n_classes - 1, shrinkage="auto")
     return {
         "LSPC alone": None,
-        "MTDA, not": HeterogeneousLSPC(reducer=mtda, cv=None),
-        "MTDA, cross-fitted": HeterogeneousLSPC(reducer=mtda, cv=5, random_state=0),
-        "LDA, not": HeterogeneousLSPC(reducer=RatioTraceLDA(), cv=None),
-        "LDA, cross-fitted": HeterogeneousLSPC(reducer=RatioTraceLDA(), cv=5, random_state=0),
+        "MTDA, not": HeterogeneousLSPC(reducer=mtda, estimator=LSPCCV(), cv=None),
+        "MTDA, cross-fitted": HeterogeneousLSPC(
+            reducer=mtda, estimator=LSPCCV(), cv=5, random_state=0
+        ),
+        "LDA, not": HeterogeneousLSPC(reducer=RatioTraceLDA(), estimator=LSPCCV(), cv=None),
+        "LDA, cross-fitted": HeterogeneousLSPC(
+            reducer=RatioTraceLDA(), estimator=LSPCCV(), cv=5, random_state=0
+        ),
         "LDA, aligned, pooled (auto)": HeterogeneousLSPC(
             reducer=RatioTraceLDA(), estimator=Pooled(), random_state=0
         ),
@@ -66,7 +74,9 @@ def data_set(name: str, seed: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
     )
 
 
-def trial(name: str, per_class: int, seed: int) -> dict[str, list[float]]:
+def trial(
+    name: str, per_class: int, seed: int, make: Callable[[int], Models] = models
+) -> dict[str, list[float]]:
     """Mean log-loss and error over tasks of every model on one split."""
     Xs, ys = data_set(name, seed)
     labels = np.unique(ys[0])
@@ -80,7 +90,7 @@ def trial(name: str, per_class: int, seed: int) -> dict[str, list[float]]:
     train = [X[m] for X, m in zip(Xs, masks, strict=True)]
     train_y = [y[m] for y, m in zip(ys, masks, strict=True)]
     found = {}
-    for label, model in models(labels.size).items():
+    for label, model in make(labels.size).items():
         figures = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)

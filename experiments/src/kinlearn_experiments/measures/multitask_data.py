@@ -79,7 +79,7 @@ def methods() -> dict[str, Callable[[], Any]]:
     """Everything compared; LightGBM where it is installed."""
     found: dict[str, Callable[[], Any]] = {
         "MultiTaskLSPCCV": MultiTaskLSPCCV,
-        "  combine=stack": lambda: MultiTaskLSPCCV(combine="stack"),
+        "  combine=within_se": lambda: MultiTaskLSPCCV(combine="within_se"),
         "  combine=best": lambda: MultiTaskLSPCCV(combine="best"),
         "  centres kept when held out": KeptCenters,
         "IndependentTasks(LSPCCV)": lambda: IndependentTasks(LSPCCV()),

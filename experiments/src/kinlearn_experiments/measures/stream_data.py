@@ -82,7 +82,7 @@ def streamed(m: int, width: float, X: Any, y: Any, X_test: Any, y_test: Any) -> 
     start = time.process_time()
     n_fit = X.shape[0] * 9 // 10
     kind = LSPC if np.ndim(y) == 1 else MultiLabelLSPC
-    model = kind(sigma=width, n_centers=m, random_state=0)
+    model = kind(sigma=width, n_centers=m, polish=None, random_state=0)
     model.fit_stream((X[:n_fit], y[:n_fit]))
     losses = [
         quality(model.set_params(reg=reg).refit().predict_proba(X[n_fit:]), y[n_fit:])["log_loss"]

@@ -52,7 +52,7 @@ def blocks(
 def one_pass(n_rows: int, n_features: int, m: int, batch_rows: int) -> dict[str, Any]:
     """Fit from one pass; run in a process of its own."""
     source = blocks(n_rows, n_features, batch_rows)
-    LSPC(n_centers=m, random_state=0).fit_stream(source, batch_rows=batch_rows)
+    LSPC(n_centers=m, polish=None, random_state=0).fit_stream(source, batch_rows=batch_rows)
     return {
         "rows": n_rows,
         "features": n_features,

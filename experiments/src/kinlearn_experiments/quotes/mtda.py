@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kinlearn_experiments.measures import weighed_tasks
 from kinlearn_experiments.quotes.registry import digits, extent, quote, quotes
 from kinlearn_experiments.quotes.stored import at, cells, stored
 from kinlearn_experiments.tables import table
@@ -31,6 +32,11 @@ def probabilities_table() -> str:
         for size in SIZES
     ]
     return table(["data", *MODELS], rows)
+
+
+@quote("mtda.weighed")
+def weighed_table() -> str:
+    return weighed_tasks.show(cells("weighed_tasks.json"))
 
 
 @quote("mtda.unlabelled")

@@ -64,7 +64,7 @@ def linear(problem: Problem) -> Any:
 
 
 METHODS = (
-    Method(OURS, lambda problem: HeterogeneousLSPC(random_state=0), "its defaults: MTDA, LSPCCV"),
+    Method(OURS, lambda problem: HeterogeneousLSPC(random_state=0), "its defaults"),
     Method(
         "HeterogeneousLSPC, LDA",
         lambda problem: HeterogeneousLSPC(reducer=RatioTraceLDA(), random_state=0),

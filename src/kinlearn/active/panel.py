@@ -1,0 +1,116 @@
+"""The honest panel: figures on the audit's rows, each with its 95 % interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from kinlearn.active.audit import exact_interval
+from kinlearn.active.curve import Curve
+
+Array: TypeAlias = NDArray[np.float64]
+Figure: TypeAlias = tuple[float, float, float]
+# Of answers that changed since there were half as many labels, so few are no reason to go on.
+SETTLED = 0.02
+LEAST = 1e-15  # probabilities below it count as this
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What is known of the model by now; every figure is (estimate, low, high).
+
+    Attributes
+    ----------
+    n_labels, n_rows, n_audit : int
+        Labels so far, rows of the table, and audit rows that the figures are from.
+    accuracy : tuple
+        Share of rows answered right.
+    log_loss : tuple
+        Mean of -log of the probability of the true class.
+    recall : dict
+        By class, the share of its rows that are found.
+    labels_of : dict
+        By class, the number of labels.
+    learning_curve : list of (number of labels, accuracy)
+        Of earlier models and the present one on the same audit rows, each with its interval.
+    changed_by_half : float
+        Share of the table's rows that are answered otherwise than by the model of half the labels;
+        as many labels again change fewer. NaN before ten labels.
+    can_stop : str
+        That in a sentence.
+    """
+
+    n_labels: int
+    n_rows: int
+    n_audit: int
+    accuracy: Figure
+    log_loss: Figure
+    recall: dict[Any, Figure]
+    labels_of: dict[Any, int]
+    learning_curve: list[tuple[int, Figure]]
+    changed_by_half: float
+    can_stop: str
+
+
+def share(right: NDArray[np.bool_]) -> Figure:
+    """A share with Clopper and Pearson's interval."""
+    n, n_right = len(right), int(right.sum())
+    return (n_right / n if n else float("nan"), *exact_interval(n_right, n))
+
+
+def mean_figure(values: Array) -> Figure:
+    """A mean with Student's interval; of fewer than two values nothing is known."""
+    n = len(values)
+    if n < 2:
+        return (float(values[0]) if n else float("nan"), 0.0, float("inf"))
+    half = float(student.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n))
+    mean = float(values.mean())
+    return mean, max(0.0, mean - half), mean + half
+
+
+def curve_figures(curve: Curve) -> list[tuple[int, Figure]]:
+    """The accuracy of each model on the audit's rows."""
+    counts = [*curve.counts, curve.n]
+    return [(n, share(right)) for n, right in zip(counts, curve.right, strict=True)]
+
+
+def in_words(curve: Curve | None) -> str:
+    """What further labels change."""
+    if curve is None:
+        return "Too few labels to tell what further ones change."
+    changed = curve.changed_by_half
+    said = (
+        f"From {round(curve.n / 2)} to {curve.n} labels, {changed:.1%} of the answers changed; as "
+        "many labels again are likely to change fewer."
+    )
+    return f"You can stop: {said[0].lower()}{said[1:]}" if changed <= SETTLED else said
+
+
+def panel_of(
+    proba: Array,
+    codes: NDArray[np.intp],
+    classes: NDArray,
+    counts: NDArray[np.intp],
+    n_rows: int,
+    curve: Curve | None,
+) -> Panel:
+    """The figures of held-out probabilities of audit rows."""
+    right = proba.argmax(axis=1) == codes if len(codes) else np.zeros(0, dtype=bool)
+    loss = -np.log(np.maximum(proba[np.arange(len(codes)), codes], LEAST))
+    names = classes.tolist()
+    return Panel(
+        n_labels=int(counts.sum()),
+        n_rows=n_rows,
+        n_audit=len(codes),
+        accuracy=share(right),
+        log_loss=mean_figure(loss),
+        recall={name: share(right[codes == k]) for k, name in enumerate(names)},
+        labels_of={name: int(n) for name, n in zip(names, counts, strict=True)},
+        learning_curve=[] if curve is None else curve_figures(curve),
+        changed_by_half=float("nan") if curve is None else curve.changed_by_half,
+        can_stop=in_words(curve),
+    )

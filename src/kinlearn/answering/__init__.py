@@ -1,0 +1,1 @@
+"""From rows to answers: the one path that the service, its watch and its clients' formats share."""

@@ -1,0 +1,340 @@
+"""Rows that a model can be asked about, made of columns of cells as clients send them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kinlearn.answering.refusals import Refusal, cut
+from kinlearn.answering.served_model import ServedModel
+from kinlearn.cells.refusals import TableError, quoted, unknown_column
+from kinlearn.cells.schema import StrayCells
+from kinlearn.optional import require
+from kinlearn.tables.input_check import on_new_categories
+
+WHERE = "The request"
+LARGEST = 1e75  # the squares of these, scaled, are still numbers
+_SIMPLE = {int, float, type(None)}
+_CELLS = {int, float, str, bool, type(None)}
+
+
+@dataclass
+class Rows:
+    """Rows of one model, ready for it.
+
+    Attributes
+    ----------
+    X : ndarray or DataFrame
+        The columns that the model was fitted to.
+    task : ndarray or None
+        Ids that go to the model beside the rows.
+    notes : list of str
+        What was out of the ordinary.
+    unseen : dict of {str: int}
+        Cells of each column whose category training did not have.
+    """
+
+    X: Any
+    task: NDArray | None = None
+    notes: list[str] = field(default_factory=list)
+    unseen: dict[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Some of the rows."""
+        X = self.X[start:stop] if isinstance(self.X, np.ndarray) else self.X.iloc[start:stop]
+        return Rows(X, None if self.task is None else self.task[start:stop])
+
+    def chosen(self, at: NDArray[np.intp]) -> Rows:
+        """Some of the rows, by number."""
+        X = self.X[at] if isinstance(self.X, np.ndarray) else self.X.iloc[at]
+        return Rows(X, None if self.task is None else self.task[at])
+
+
+def together(parts: Sequence[Rows]) -> Rows:
+    """Rows of several requests as one."""
+    if len(parts) == 1:
+        return parts[0]
+    task = None if parts[0].task is None else np.concatenate([part.task for part in parts])
+    if isinstance(parts[0].X, np.ndarray):
+        return Rows(np.concatenate([part.X for part in parts]), task)
+    pandas = require("pandas", "Serving a table")
+    return Rows(pandas.concat([part.X for part in parts], ignore_index=True), task)
+
+
+def cells_of(served: ServedModel, rows: Rows) -> list[dict[str, Any]]:
+    """Rows as records again, of JSON values."""
+    if isinstance(rows.X, np.ndarray):
+        given = rows.X.astype(object)
+        given[np.isnan(rows.X)] = None
+        names = served.schema.numeric
+        records = [dict(zip(names, row, strict=True)) for row in given.tolist()]
+    else:
+        found = rows.X.astype(object)
+        records = found.where(rows.X.notna(), None).to_dict(orient="records")
+    if rows.task is not None and served.schema.task is not None:
+        for record, task in zip(records, rows.task.tolist(), strict=True):
+            record[served.schema.task] = task
+    return records
+
+
+def rows_of_records(served: ServedModel, records: Sequence[Any]) -> Rows:
+    """Rows of records, one object a row, in which null is a missing cell."""
+    if not records:
+        raise Refusal(f"{WHERE} holds no rows: give at least one record.")
+    features = served.schema.features
+    for i, record in enumerate(records):
+        if type(record) is not dict:
+            raise Refusal(
+                f"Row {i + 1} is {cut(record)}, where a record with a value for each column is "
+                f"expected: {quoted(features)}.",
+                row=i + 1,
+                value=record,
+            )
+    try:
+        columns = {name: [record[name] for record in records] for name in features}
+    except KeyError:
+        raise _absent(served, records) from None
+    extra: dict[str, None] = {}
+    width = len(features)
+    for record in records:
+        if len(record) > width:
+            extra.update(dict.fromkeys(name for name in record if name not in columns))
+    return rows_of_columns(served, columns, list(extra))
+
+
+def _absent(served: ServedModel, records: Sequence[dict[str, Any]]) -> Refusal:
+    """The refusal of a cell that is not given at all."""
+    for name in served.schema.features:
+        for i, record in enumerate(records):
+            if name in record:
+                continue
+            if any(name in other for other in records):
+                return Refusal(
+                    f"Row {i + 1} has no column {name!r}, which other rows have: give null for a "
+                    "missing cell.",
+                    column=name,
+                    row=i + 1,
+                )
+            error = unknown_column(name, [str(key) for key in record], WHERE)
+            return Refusal(f"The model was trained with column {name!r}. {error}", column=name)
+    raise AssertionError("every cell is there")
+
+
+def rows_of_columns(
+    served: ServedModel, columns: Mapping[str, Any], extra: Sequence[str] = ()
+) -> Rows:
+    """Rows of columns of equal length: lists of JSON values, NumPy arrays or Arrow arrays."""
+    schema = served.schema
+    names = list(columns)
+    for name in schema.features:
+        if name not in columns:
+            error = unknown_column(name, names, WHERE)
+            raise Refusal(f"The model was trained with column {name!r}. {error}", column=name)
+    lengths = {name: len(columns[name]) for name in schema.features}
+    first = schema.features[0]
+    for name, length in lengths.items():
+        if length != lengths[first]:
+            raise Refusal(
+                f"Column {name!r} has {length} cells and column {first!r} {lengths[first]}: give "
+                "every column the same number.",
+                column=name,
+            )
+    if lengths[first] == 0:
+        raise Refusal(f"{WHERE} holds no rows: give at least one record.")
+    notes = [_on_extra(list(extra) or [name for name in names if name not in lengths])]
+    strays = StrayCells("the request", enough=1)
+    read: dict[str, Any] = {}
+    for name in schema.features:
+        if name in schema.numeric:
+            read[name] = _numbers(served, name, columns[name], strays)
+        elif name in schema.dates:
+            read[name] = _dates(served, name, columns[name], strays)
+        else:
+            read[name] = _words(served, name, columns[name])
+    if not served.takes_missing:
+        _refuse_missing(served, read)
+    found = _shaped(served, read)
+    for name, fresh in _new_categories(served, read).items():
+        found.unseen[name] = fresh.total()
+        is_task = name == schema.task
+        notes.append(on_new_categories(name, fresh.total(), fresh, is_task))
+    found.notes = [sentence for sentence in [*notes, *strays.sentences()] if sentence]
+    return found
+
+
+def _shaped(served: ServedModel, read: dict[str, Any]) -> Rows:
+    schema = served.schema
+    task = read[schema.task] if served.task_given_apart and schema.task is not None else None
+    if task is not None:
+        known = np.asarray(served.classifier.tasks_)
+        if known.dtype.kind in "iuf":
+            task = np.array([_task_number(each) for each in task.tolist()], dtype=np.float64)
+    if served.is_matrix:
+        return Rows(np.column_stack([read[name] for name in schema.numeric]), task)
+    pandas = require("pandas", "Serving a table")
+    order = schema.features
+    if not served.from_table:
+        order = [str(name) for name in served.model.feature_names_in_]
+    return Rows(pandas.DataFrame({name: read[name] for name in order}), task)
+
+
+def _task_number(text: Any) -> float:
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return np.inf  # no task that was seen
+
+
+def _numbers(served: ServedModel, name: str, cells: Any, strays: StrayCells) -> NDArray[np.float64]:
+    """A column of numbers, none of which is too large to compute with."""
+    values = _read_numbers(served, name, cells, strays)
+    huge = np.abs(values) > LARGEST
+    if huge.any():
+        row = int(np.argmax(huge)) + 1
+        raise Refusal(
+            f"Row {row} has {values[row - 1]:g} in column {name!r}: numbers beyond {LARGEST:g} "
+            "cannot be computed with; look for a wrong value there.",
+            column=name,
+            row=row,
+            value=float(values[row - 1]),
+        )
+    return values
+
+
+def _read_numbers(
+    served: ServedModel, name: str, cells: Any, strays: StrayCells
+) -> NDArray[np.float64]:
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiu":
+        values = cells.astype(np.float64)
+        values[np.isinf(values)] = np.nan
+        return values
+    rules = served.schema.rules_of(name)
+    if isinstance(cells, (list, np.ndarray)):
+        listed = cells if isinstance(cells, list) else cells.tolist()
+        if set(map(type, listed)) <= _SIMPLE:
+            values = np.array(listed, dtype=np.float64)
+            values[np.isinf(values)] = np.nan
+            if served.numeric_marks.size:
+                values[np.isin(values, served.numeric_marks)] = np.nan
+            return values
+        cells = _texts(name, listed)
+    try:
+        values, stray = rules.numbers(cells)
+    except TableError as error:
+        raise Refusal(f"{error} The request cannot be read.", column=name) from None
+    if stray.any():
+        at = int(np.argmax(stray))
+        try:
+            strays.add(name, rules.texts(cells), stray)
+        except TableError as error:
+            value = str(cells[at].as_py())
+            raise Refusal(
+                f"{error} Row {at + 1} holds {cut(value)!r}.", column=name, row=at + 1, value=value
+            ) from None
+    return values
+
+
+def _dates(
+    served: ServedModel, name: str, cells: Any, strays: StrayCells
+) -> NDArray[np.datetime64]:
+    """Dates to the microsecond, NaT where missing."""
+    rules = served.schema.rules_of(name)
+    if isinstance(cells, (list, np.ndarray)):
+        cells = _texts(name, cells if isinstance(cells, list) else cells.tolist())
+    dates, stray = rules.dates(cells)
+    if stray.any():
+        at = int(np.argmax(stray))
+        try:
+            strays.add(name, rules.texts(cells), stray, "date")
+        except TableError as error:
+            value = str(cells[at].as_py())
+            raise Refusal(
+                f"{error} Row {at + 1} holds {cut(value)!r}.", column=name, row=at + 1, value=value
+            ) from None
+    return dates
+
+
+def _words(served: ServedModel, name: str, cells: Any) -> NDArray[np.object_]:
+    """Categories in their one spelling, NaN where missing."""
+    if isinstance(cells, np.ndarray):
+        cells = cells.tolist()
+    if not isinstance(cells, list):
+        from kinlearn.cells.cell_rules import objects
+
+        return objects(served.schema.rules_of(name).texts(cells))
+    known: dict[str, Any] = {}
+    rules = served.schema.rules_of(name)
+    out = np.empty(len(cells), dtype=object)
+    for i, cell in enumerate(cells):
+        text = cell if type(cell) is str else _text(name, i, cell)
+        if text not in known:
+            word = rules.word(text)
+            known[text] = np.nan if word is None else word
+        out[i] = known[text]
+    return out
+
+
+def _texts(name: str, cells: list[Any]) -> Any:
+    arrow = require("pyarrow", "Serving a table")
+    return arrow.array([_text(name, i, cell) for i, cell in enumerate(cells)], arrow.string())
+
+
+def _text(name: str, row: int, cell: Any) -> str:
+    """A cell as a text file would hold it."""
+    if cell is None:
+        return ""
+    if type(cell) not in _CELLS:
+        kind = "list" if isinstance(cell, list) else type(cell).__name__
+        raise Refusal(
+            f"Row {row + 1} has {cut(cell)} in column {name!r}: a cell is a number, a text, true, "
+            f"false or null, and this is a {'table' if kind == 'dict' else kind}.",
+            column=name,
+            row=row + 1,
+            value=cell,
+        )
+    if isinstance(cell, str):
+        # halves of a letter, which JSON can write and no text file can hold
+        return cell.encode("utf-8", "replace").decode("utf-8")
+    return str(cell)
+
+
+def _new_categories(served: ServedModel, read: dict[str, Any]) -> dict[str, Counter[str]]:
+    found = {}
+    for name, levels in served.levels.items():
+        strange = [v for v in read[name].tolist() if isinstance(v, str) and v not in levels]
+        if strange:
+            found[name] = Counter(strange)
+    return found
+
+
+def _refuse_missing(served: ServedModel, read: dict[str, Any]) -> None:
+    for name in served.schema.features:
+        values = read[name]
+        gone = np.isnan(values) if values.dtype.kind == "f" else np.array([v != v for v in values])
+        if gone.any():
+            row = int(np.argmax(gone)) + 1
+            raise Refusal(
+                f"Row {row} has no value in column {name!r}, and this model takes no missing "
+                "cells: give a number, or train a model that fills them, such as kinlearn train "
+                "does.",
+                column=name,
+                row=row,
+            )
+
+
+def _on_extra(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    many = len(names) > 1
+    return (
+        f"{WHERE} has the column{'s' if many else ''} {quoted(names)}, which the model was not "
+        f"trained with: {'they were' if many else 'it was'} not looked at."
+    )

@@ -1,0 +1,246 @@
+"""Tuning where rows are many: on a sample of them, then sums over all rows, then the polish.
+
+Kernels, widths, reg and the metric matter for a few thousand rows as they do for a million. So they
+are chosen by leave-one-out over a bounded sample, with the same search as that of few rows. All
+rows then make sums over the features of what was chosen, and are gone over again by the polish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kinlearn.estimators._kernel_grids import KernelGrids, stratified_rows
+from kinlearn.estimators._polish import PolishedFit, polish_source
+from kinlearn.kernels import Kernel, KernelMap
+from kinlearn.kernels.metric import in_metric
+from kinlearn.problems.fixed_basis import RowFeatures
+from kinlearn.problems.learnt_metric import InLearntMetric
+from kinlearn.problems.problem import Solution
+from kinlearn.selection.held_out import HeldOut
+from kinlearn.selection.search import GridSearch
+from kinlearn.solvers.fixed_centers import FeatureSource
+from kinlearn.training.centers import Centers, place_centers
+from kinlearn.training.training_set import TrainingSet
+
+Array = NDArray[np.float64]
+
+# Rows that the search sees, and how many of them are its centres.
+SAMPLE_ROWS, SAMPLE_CENTERS = 3000, 500
+# Where columns are at most so many, the whole matrix of a metric is learnt from such a sample.
+WHOLE_METRIC_COLUMNS = 200
+# Kernels that stand side by side in the model, over the same centres.
+MOST_BLOCKS = 2
+# A further kernel has at least this share of the weight in the stack of the sample.
+WORTH_A_BLOCK = 0.2
+# Centres, where their number is left open: so many times the root of the rows, within bounds.
+ROOT_FACTOR, FEWEST_CENTERS, MOST_CENTERS = 12.0, 1500, 4000
+
+
+def automatic_centers(n_rows: int) -> int:
+    """How many centres so many rows get.
+
+    Examples
+    --------
+    >>> [automatic_centers(n) for n in (5_000, 60_000, 10_000_000)]
+    [1500, 2939, 4000]
+    """
+    return int(np.clip(ROOT_FACTOR * np.sqrt(n_rows), FEWEST_CENTERS, MOST_CENTERS))
+
+
+@dataclass(frozen=True)
+class Block:
+    """A kernel with its width."""
+
+    kernel: Kernel
+    sigma: float
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a sample of rows says.
+
+    Attributes
+    ----------
+    blocks : list of Block
+        The first is the best; all of them make the features.
+    reg : float
+    facts : dict
+        What there is to tell, by the names of fitted attributes.
+    """
+
+    blocks: list[Block]
+    reg: float
+    facts: dict[str, Any]
+
+
+def choose_on_sample(
+    estimator: Any,
+    kernels: list[Kernel],
+    data: TrainingSet,
+    scoring: Any,
+    poser: Callable[..., Any],
+    axes_of: Callable[[Kernel, TrainingSet], Any],
+    seed: int,
+) -> Chosen:
+    """Choose kernels, widths, metric and reg by leave-one-out over a sample of the rows.
+
+    Parameters
+    ----------
+    estimator : LSPCCV
+    kernels : list of Kernel
+        As given.
+    data : TrainingSet
+        All rows.
+    scoring : str or callable
+    poser : callable
+        Makes what poses the problem, from the number of rows and the centres.
+    axes_of : callable
+        The axes of a kernel's grid, over rows.
+    seed : int
+        Of the folds that a metric is learnt without.
+    """
+    part = data
+    if data.n_rows > SAMPLE_ROWS:
+        rows = stratified_rows(data, SAMPLE_ROWS)
+        part, _ = data.without(np.flatnonzero(~np.isin(data.rows.member, rows)))
+    # the width that serves best depends on how many centres there will be
+    few = min(SAMPLE_CENTERS, part.n_rows // 2, _wanted(estimator))
+    centers = place_centers(
+        part.X,
+        part.rows,
+        kernels[0],
+        1.0,
+        n_centers=few,
+        given=None,
+        selection="kmeans++",
+        random_state=estimator.random_state,
+    )
+    validation = part.validation("loo", seed=seed)
+    grids = KernelGrids(
+        estimator,
+        kernels,
+        poser(part.n_rows, centers, len(kernels)),
+        axes_of,
+        scoring,
+        halving=lambda some: some.validation("loo", seed=seed),
+        automatic="full" if part.X.shape[1] <= WHOLE_METRIC_COLUMNS else "diagonal",
+    )
+    posed, learnt = grids.posed(part, validation)
+    search = GridSearch(posed, HeldOut.of(part, validation), scoring)
+    search.run(estimator._say)
+    return Chosen(*_chosen(search), facts={**search.facts(), **learnt, "weights_": _alone(search)})
+
+
+def _wanted(estimator: Any) -> int:
+    """How many centres there will be, as far as that is asked for."""
+    if estimator.centers is not None:
+        return int(np.shape(estimator.centers)[0])
+    count = estimator.n_centers
+    return int(count) if isinstance(count, (int, np.integer)) else SAMPLE_CENTERS
+
+
+def _alone(search: GridSearch) -> Array:
+    weights = np.zeros(len(search.scores))
+    weights[search.best] = 1.0
+    return weights
+
+
+def _chosen(search: GridSearch) -> tuple[list[Block], float]:
+    """The best point's kernel and width, and those of further kernels that the stack wants."""
+    weights, start = search.mix("stack"), 0
+    weights = weights / weights.sum()
+    found, best, reg = [], None, 0.0
+    for part in search.parts:
+        own = slice(start, start + len(part.scores))
+        kernel, problem = part.posed.kernel, part.problem
+        assert not isinstance(problem, InLearntMetric) or kernel.metric is not None
+        at = search.best - start if own.start <= search.best < own.stop else part.best
+        start = own.stop
+        block = Block(kernel, float(part.points[at]["sigma"]))
+        if own.start <= search.best < own.stop:
+            best, reg = block, float(part.points[at]["reg"])
+            continue
+        share = float(weights[own].sum())
+        if share >= WORTH_A_BLOCK:
+            found.append((share, block))
+    assert best is not None
+    found.sort(key=lambda pair: -pair[0])
+    return [best, *(block for _, block in found[: MOST_BLOCKS - 1])], reg
+
+
+class StackedFeatures:
+    """Features of several kernels and widths over the same centres, side by side."""
+
+    def __init__(self, sources: list[RowFeatures]) -> None:
+        self.sources = sources
+        self.n_rows = sources[0].n_rows
+        self.n_centers = sum(source.n_centers for source in sources)
+
+    def blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        everything = np.arange(self.n_rows) if rows is None else rows
+        # few enough rows at a time for all of the features to be worked on
+        size = max(1, int(self.sources[0].features.memory_mb * 2**20 / (32 * self.n_centers)))
+        for start in range(0, everything.size, size):
+            some = everything[start : start + size]
+            parts = [
+                np.concatenate([block for _, block in source.blocks(some)])
+                for source in self.sources
+            ]
+            yield some, np.hstack(parts)
+
+
+@dataclass(frozen=True)
+class ScaledFit:
+    """A tuned and polished model of many rows."""
+
+    centers: Centers
+    solution: Solution
+    polished: PolishedFit
+
+
+def fit_chosen(estimator: Any, chosen: Chosen, data: TrainingSet, passes: int) -> ScaledFit | None:
+    """Sums over all rows of what was chosen, and the polish; None where it did not help."""
+    first = chosen.blocks[0].kernel
+    centers = _centers(estimator, first, data, chosen.blocks[0].sigma)
+    memory = estimator.memory_mb / len(chosen.blocks)
+    sources = [
+        RowFeatures(KernelMap(block.kernel, centers.rows, memory), data.X, block.sigma)
+        for block in chosen.blocks
+    ]
+    source: FeatureSource = sources[0] if len(sources) == 1 else StackedFeatures(sources)
+    # a prior weighs as much beside all rows as it did beside those of the sample
+    reg = chosen.reg * min(SAMPLE_ROWS / data.n_rows, 1.0)
+    found = polish_source(source, data, reg, passes, estimator._say)
+    if found is None or not found.helped:
+        return None
+    m = centers.rows.shape[0]
+    solution = Solution(
+        np.array([block.sigma for block in chosen.blocks]),
+        np.stack([found.coef[k * m : (k + 1) * m] for k in range(len(sources))]),
+        kernels=tuple(block.kernel for block in chosen.blocks),
+    )
+    return ScaledFit(centers, solution, found)
+
+
+def _centers(estimator: Any, kernel: Kernel, data: TrainingSet, sigma: float) -> Centers:
+    """The centres, chosen in the metric of the best kernel."""
+    X = data.X if kernel.metric is None else in_metric(data.X, kernel.metric)
+    found = place_centers(
+        X if estimator.centers is None else data.X,
+        data.rows,
+        kernel,
+        sigma,
+        n_centers=estimator.n_centers,
+        given=estimator.centers,
+        selection=estimator.center_selection,
+        random_state=estimator.random_state,
+        automatic=automatic_centers(data.n_rows),
+    )
+    if found.positions is None:
+        return found
+    return Centers(data.X[found.positions], found.positions, False)

@@ -1,0 +1,358 @@
+"""From the closed-form solution to that of the log-loss, in a few passes over the rows.
+
+Minimised is, over coefficients A of features φ::
+
+    1/W Σ_i w_i ℓ(Aᵀφ_i, z_i) + penalty/2 ||A||²,      W = Σw,
+
+ℓ the log-loss of a softmax, or of a sigmoid for each column. Least squares has already been to the
+rows for ``H = ΦᵀDΦ`` and ``h = ΦᵀDZ``. With ``H/W + reg·I = UᵀU`` the objective is nearly round in
+``B = U A``, and L-BFGS in B, started at beta times the ridge solution, needs a few passes.
+
+Rows that are held out, from the sums too, say when to stop. Where they are a notable share of all
+rows, as many steps are then gone again with all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack, solve_triangular
+from scipy.optimize import minimize_scalar
+
+from kinlearn.solvers.lbfgs_steps import LbfgsSteps
+from kinlearn.solvers.log_loss_pass import log_loss_pass, log_losses
+
+Array = NDArray[np.float64]
+
+# Passes over the rows, at most, where their number is left open.
+AUTO_PASSES = 16
+# Five steps that together gain less of the held-out log-loss than this share are the last.
+LEAST_GAIN = 0.002
+LAST_STEPS = 5
+# Beyond this share of held-out rows, the steps are gone again with them.
+NOTABLE = 0.05
+# The curvature of the log-loss where nearly all rows are certain.
+LEAST_CURVATURE = 1e-5
+# The penalty at the start is at most this share of the log-loss there.
+PENALTY_SHARE = 0.02
+# Beta times the spread of the scores lies between these powers of e.
+BETAS = (-5.0, 7.0)
+
+
+@dataclass(frozen=True)
+class Coding:
+    """What the columns of the log-loss are: softmax over classes, or sigmoids.
+
+    Two classes have one column, the log-odds of the second.
+
+    Attributes
+    ----------
+    sigmoids : bool
+    indicators : bool
+        Whether columns are labels, and not classes.
+    """
+
+    sigmoids: bool
+    indicators: bool = False
+
+    @classmethod
+    def of_classes(cls, n_classes: int) -> Coding:
+        return cls(sigmoids=n_classes == 2)
+
+    def targets(self, Z: Array) -> Array:
+        """Of the columns, from one column a class, or a label."""
+        return Z[:, 1:] if self.sigmoids and not self.indicators else Z
+
+    def moments(self, h: Array, everything: Array | None = None) -> Array:
+        """``ΦᵀD`` times what least squares fits, from ``ΦᵀDZ``; for labels also from ``ΦᵀD1``."""
+        if not self.sigmoids:
+            return h
+        if not self.indicators:
+            return h[:, 1:] - h[:, :1]
+        assert everything is not None
+        return 2.0 * h - everything[:, None]
+
+    def fitted(self, targets: Array) -> Array:
+        """What least squares fits, from targets of the columns."""
+        return 2.0 * targets - 1.0 if self.sigmoids else targets
+
+    def columns(self, theta: Array) -> Array:
+        """Score columns of a model, from those of the log-loss."""
+        if not self.sigmoids:
+            return theta
+        if self.indicators:  # the sum of both scores, of which no probability depends
+            return np.concatenate([theta, np.zeros_like(theta[..., :1])], axis=-1)
+        return np.concatenate([-theta / 2.0, theta / 2.0], axis=-1)
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """What least squares knows of all rows.
+
+    Attributes
+    ----------
+    gram : ndarray of shape (m, m)
+        ``ΦᵀDΦ``.
+    moments : ndarray of shape (m, k)
+        ``ΦᵀD`` times what least squares fits.
+    weight : float
+        Σw.
+    """
+
+    gram: Array
+    moments: Array
+    weight: float
+
+
+@dataclass(frozen=True)
+class HeldRows:
+    """Some of these rows: features, targets of the columns, and weights."""
+
+    features: Array
+    targets: Array
+    weights: Array
+
+
+class Polish:
+    """One polish: gives coefficients to go over the rows with, and is told what came of it.
+
+    ::
+
+        while not polish.done:
+            polish.tell(*log_loss_pass(blocks, polish.coef, coding.sigmoids))
+
+    Parameters
+    ----------
+    sums : RowSums
+        Of all rows, those held out included.
+    held : HeldRows
+        Rows that say when to stop; with `tol`, only how certain the rows are.
+    reg : float
+        Of the ridge solution.
+    coding : Coding
+    max_passes : int
+        Most passes while rows are held out.
+    penalty : float, optional
+        Of the log-loss; left out, `reg` times the mean curvature of the log-loss at the start,
+        which weighs about as much as `reg` does beside squares, and no more than a fiftieth of
+        the log-loss at the start.
+    tol : float, optional
+        Hold out nothing, and stop at this norm of the gradient.
+
+    Attributes
+    ----------
+    done : bool
+    path : list of float
+        Held-out log-loss at the start, and after every step.
+    n_passes : int
+        Passes so far.
+    penalty : float
+        In use.
+    gradient_norm : float
+        At the last point.
+    """
+
+    def __init__(
+        self,
+        sums: RowSums,
+        held: HeldRows,
+        reg: float,
+        coding: Coding,
+        *,
+        max_passes: int = AUTO_PASSES,
+        penalty: float | None = None,
+        tol: float | None = None,
+    ) -> None:
+        self.sums, self.held, self.reg, self.coding = sums, held, float(reg), coding
+        self.max_passes, self.tol = max_passes, tol
+        self.n_passes, self.done = 0, False
+        self.path: list[float] = []
+        self.steps_to_go: int | None = None
+        self.gradient_norm = np.inf
+        n_held = len(held.weights)
+        self.best, self.best_coef = 0, np.zeros(sums.moments.shape)
+        # which half of the held-out rows says where to stop for the other
+        self.half = np.arange(n_held) % 2
+        self.half_best = np.full(2, np.inf)
+        self.half_scores = np.zeros((n_held, sums.moments.shape[1]))
+        self._set_out(without_held=tol is None)
+        start = self._ridge_start()
+        scores = held.features @ start
+        self.beta = held_out_beta(scores, held, coding.sigmoids)
+        losses, p = log_losses(self.beta * scores, held.targets, coding.sigmoids)
+        spread = held.weights @ (p * (1.0 - p)).mean(axis=1) / held.weights.sum()
+        self.curvature = max(float(spread), LEAST_CURVATURE)
+        size = max(self.beta**2 * float(np.vdot(start, start)), np.finfo(np.float64).tiny)
+        most = 2.0 * PENALTY_SHARE * float(held.weights @ losses) / held.weights.sum() / size
+        own = min(self.curvature * self.reg, float(most))
+        self.penalty = own if penalty is None else float(penalty)
+        if penalty is not None:
+            self._factor(self.penalty / self.curvature)
+        self.steps = LbfgsSteps(self.beta * (self.factor @ start), 1.0 / self.curvature)
+
+    # -- coordinates --------------------------------------------------------------------------
+
+    def _set_out(self, without_held: bool) -> None:
+        """The sums to learn from, with the held-out rows or without."""
+        gram, moments, weight, held = *_parts(self.sums), self.held
+        self.holding = without_held
+        if without_held:
+            weighted = held.weights[:, None] * held.features
+            gram = gram - held.features.T @ weighted
+            moments = moments - weighted.T @ self.coding.fitted(held.targets)
+            weight = weight - float(held.weights.sum())
+        self.gram, self.moments, self.weight = gram, moments, weight
+        self._factor(self.reg)
+
+    def _factor(self, ridge: float) -> None:
+        """``H/W + ridge·I = UᵀU``; a ridge that drowns in rounding is raised until it does not."""
+        floor = float(np.trace(self.gram)) / self.weight / len(self.gram)
+        while True:
+            matrix = np.array(self.gram, order="F")
+            matrix /= self.weight
+            matrix[np.diag_indices_from(matrix)] += ridge
+            factor, info = lapack.dpotrf(matrix, lower=0, clean=1, overwrite_a=1)
+            if info == 0:
+                self.factor = factor
+                return
+            ridge = max(10.0 * ridge, 1e-14 * floor)
+
+    def _ridge_start(self) -> Array:
+        """The ridge solution."""
+        inner = solve_triangular(self.factor, self.moments / self.weight, trans=1)
+        return np.asarray(solve_triangular(self.factor, inner))
+
+    @property
+    def coef(self) -> Array:
+        """Coefficients to go over the rows with."""
+        return np.asarray(solve_triangular(self.factor, self.steps.point))
+
+    # -- passes -------------------------------------------------------------------------------
+
+    def tell(self, value: float, gradient: Array) -> None:
+        """Take the log-loss of all rows and its gradient at :attr:`coef`."""
+        self.n_passes += 1
+        held, coef, sigmoids = self.held, self.coef, self.coding.sigmoids
+        if self.holding:
+            own, slopes = log_loss_pass(
+                [(held.features, held.targets, held.weights)], coef, sigmoids
+            )
+            value, gradient = value - own, gradient - slopes
+        value = value / self.weight + 0.5 * self.penalty * float(np.vdot(coef, coef))
+        gradient = gradient / self.weight + self.penalty * coef
+        inward = solve_triangular(self.factor, gradient, trans=1)
+        if self.steps.tell(value, inward):
+            self.gradient_norm = float(np.linalg.norm(gradient))
+            self._arrive(coef)
+        elif self.n_passes >= self._most():
+            self._end()
+
+    def _most(self) -> float:
+        return self.max_passes if self.steps_to_go is None else np.inf
+
+    def _arrive(self, coef: Array) -> None:
+        """Judge a step that was kept."""
+        if self.steps_to_go is not None:
+            self.steps_to_go -= 1
+            if self.steps_to_go < 0:
+                self.best_coef, self.done = coef, True
+            return
+        held = self.held
+        scores = held.features @ coef
+        losses, _ = log_losses(scores, held.targets, self.coding.sigmoids)
+        if self.coding.indicators:
+            losses = losses / coef.shape[1]
+        self.path.append(float(held.weights @ losses / held.weights.sum()))
+        for half in range(2):
+            other, mine = self.half != half, self.half == half
+            told = float(held.weights[other] @ losses[other])
+            if told < self.half_best[half] or not np.isfinite(self.half_best[half]):
+                self.half_best[half] = told
+                self.half_scores[mine] = scores[mine]
+        step = len(self.path) - 1
+        if self.tol is not None or self.path[-1] < self.path[self.best] or step == 0:
+            self.best, self.best_coef = step, coef
+        if self.n_passes >= self.max_passes or self._is_enough():
+            self._end()
+
+    def _is_enough(self) -> bool:
+        if self.tol is not None:
+            return self.gradient_norm <= self.tol
+        if len(self.path) <= LAST_STEPS:
+            return False
+        before = min(self.path[:-LAST_STEPS])
+        return min(self.path[-LAST_STEPS:]) > (1.0 - LEAST_GAIN) * before
+
+    def _end(self) -> None:
+        """The end of the steps with rows held out; all of them are wanted where it matters."""
+        share = float(self.held.weights.sum()) / self.sums.weight
+        if self.tol is not None or self.best == 0 or share <= NOTABLE:
+            self.done = True
+            return
+        self.steps_to_go = self.best
+        self._set_out(without_held=False)
+        self._factor(self.reg)
+        start = self.beta * (self.factor @ self._ridge_start())
+        self.steps = LbfgsSteps(start, 1.0 / self.curvature)
+
+    @property
+    def helped(self) -> bool:
+        """Whether any step had a lower held-out log-loss than the start."""
+        return self.best > 0
+
+    # -- as plain arrays ----------------------------------------------------------------------
+
+    def to_arrays(self) -> dict[str, Array]:
+        """How far this has come, for a checkpoint; the sums and the held-out rows are not in it."""
+        to_go = -1 if self.steps_to_go is None else self.steps_to_go
+        return {
+            **{f"step_{name}": array for name, array in self.steps.to_arrays().items()},
+            "path": np.array(self.path),
+            "best_coef": self.best_coef,
+            "half_best": self.half_best,
+            "half_scores": self.half_scores,
+            "progress": np.array(
+                [self.n_passes, self.best, to_go, self.done, self.gradient_norm], dtype=float
+            ),
+        }
+
+    def go_on_from(self, arrays: dict[str, Any]) -> None:
+        """Take up what :meth:`to_arrays` told, over the same sums and rows."""
+        n_passes, best, to_go, done, norm = arrays["progress"].tolist()
+        if to_go >= 0:
+            self.steps_to_go = int(to_go)
+            self._set_out(without_held=False)
+        own = {
+            name.removeprefix("step_"): array
+            for name, array in arrays.items()
+            if name.startswith("step_")
+        }
+        self.steps = LbfgsSteps.from_arrays(own)
+        self.n_passes, self.best, self.done = int(n_passes), int(best), bool(done)
+        self.gradient_norm, self.path = norm, arrays["path"].tolist()
+        self.best_coef, self.half_best = arrays["best_coef"], arrays["half_best"].copy()
+        self.half_scores = arrays["half_scores"].copy()
+
+
+def _parts(sums: RowSums) -> tuple[Array, Array, float]:
+    return sums.gram, sums.moments, sums.weight
+
+
+def held_out_beta(scores: Array, held: HeldRows, sigmoids: bool) -> float:
+    """Return the factor of some scores with the least log-loss, targets moved by 1/(n + 1)."""
+    reach = float(np.abs(scores).max(initial=0.0))
+    if not reach > 0.0:
+        return 1.0
+    n_classes = 2 if sigmoids else scores.shape[1]
+    moved = 1.0 / (len(scores) + 1.0)
+    targets = (1.0 - moved) * held.targets + moved / n_classes
+
+    def loss(power: float) -> float:
+        factor = float(np.exp(power)) / reach
+        return float(held.weights @ log_losses(factor * scores, targets, sigmoids)[0])
+
+    found = minimize_scalar(loss, bounds=BETAS, method="bounded", options={"xatol": 1e-6})
+    return float(np.exp(found.x)) / reach

@@ -1,0 +1,1 @@
+"""``kinlearn serve``: models that answer over HTTP, by three protocols (extra ``serve``)."""

@@ -1,0 +1,81 @@
+"""Who may ask, and how long answering took: before and after every request."""
+
+from __future__ import annotations
+
+import hmac
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+
+from kinlearn.answering.refusals import Refusal
+from kinlearn.service.json_out import refused
+
+# Answered whoever asks: they tell no more than that somebody is there.
+OPEN = ("/ping", "/v2/health/live", "/v2/health/ready")
+
+
+class Guard:
+    """An ASGI application around another one.
+
+    Parameters
+    ----------
+    app : ASGI application
+        What answers.
+    token : str, optional
+        What a client must say.
+    seen : callable
+        Told the path, the status and the seconds of each request.
+    """
+
+    def __init__(
+        self, app: Any, token: str | None, seen: Callable[[str, int, float], None]
+    ) -> None:
+        self.app, self.token, self.seen = app, token, seen
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started, status = time.perf_counter(), 500
+
+        async def sending(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        refusal = self._refusal(scope["path"], Headers(scope=scope))
+        try:
+            if refusal is not None:
+                await refused(refusal, scope["path"])(scope, receive, sending)
+            else:
+                await self.app(scope, receive, sending)
+        finally:
+            self.seen(scope["path"], status, time.perf_counter() - started)
+
+    def _refusal(self, path: str, headers: Headers) -> Refusal | None:
+        if self.token is not None and path not in OPEN and not self._knows(headers):
+            return Refusal(
+                "This service asks for a token: send the header Authorization: Bearer TOKEN.",
+                status=401,
+            )
+        origin = headers.get("origin")
+        if origin is not None and _host_of(origin) != headers.get("host"):
+            return Refusal("Pages of other sites may not ask this service.", status=403)
+        return None
+
+    def _knows(self, headers: Headers) -> bool:
+        kind, _, said = headers.get("authorization", "").partition(" ")
+        return kind.lower() == "bearer" and hmac.compare_digest(
+            said.strip().encode(), (self.token or "").encode()
+        )
+
+
+def _host_of(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None

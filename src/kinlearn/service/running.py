@@ -1,0 +1,126 @@
+"""Starting the service: one process, or several that share the machine's cores."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import socket
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from kinlearn.cells.refusals import TableError
+from kinlearn.cores import available_cores
+from kinlearn.optional import require
+from kinlearn.service.settings import VARIABLE, Settings
+
+STOP_SECONDS = 30
+START_SECONDS = 300
+_SHORTEST_TOKEN = 8
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def read_token(path: Path) -> str:
+    """The token in a file."""
+    token = path.read_text(encoding="utf-8").strip()
+    if len(token) < _SHORTEST_TOKEN or any(letter.isspace() for letter in token):
+        raise TableError(
+            f"{path} holds no token: write one line of at least {_SHORTEST_TOKEN} letters without "
+            "blanks, such as openssl rand -hex 24 makes."
+        )
+    return token
+
+
+def watch_file(model: Path) -> Path:
+    """Where the watch of a model or a folder of models is kept, if its folder can be written to."""
+    if model.is_dir():
+        path = model / "kinlearn.watch.sqlite"
+    else:
+        path = model.with_name(f"{model.stem}.watch.sqlite")
+    if os.access(path if path.exists() else path.parent, os.W_OK):
+        return path
+    return Path(tempfile.mkdtemp(prefix="kinlearn-")) / path.name
+
+
+def threads_each(workers: int) -> int:
+    """Threads of BLAS for each worker."""
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    most = available_cores()
+    if given.isdigit() and int(given) > 0:
+        most = min(most, int(given) * workers)
+    return max(1, most // workers)
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens, or a refusal in one sentence."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        raise TableError(
+            f"Nothing can listen at {host}:{port} ({getattr(error, 'strerror', None) or error}): "
+            "choose another --port or --host."
+        ) from None
+
+
+def run(settings: Settings, said: Callable[[str], None] = lambda _: None) -> None:
+    """Serve until told to stop.
+
+    Parameters
+    ----------
+    settings : Settings
+        What to serve.
+    said : callable
+        Told the address, once it is known.
+    """
+    uvicorn = require("uvicorn", "kinlearn serve", "serve")
+    require("fastapi", "kinlearn serve", "serve")
+    require("orjson", "kinlearn serve", "serve")
+    from kinlearn.service.protocol import TimedProtocol
+
+    options: dict[str, Any] = {
+        "http": TimedProtocol,
+        "ws": "none",
+        "lifespan": "on",
+        "log_level": "warning",
+        "access_log": False,
+        "server_header": False,
+        "timeout_keep_alive": 75,
+        "timeout_graceful_shutdown": STOP_SECONDS,
+    }
+    listening = bound(settings.host, settings.port)
+    shown = f"[{settings.host}]" if ":" in settings.host else settings.host
+    address = f"http://{shown}:{listening.getsockname()[1]}"
+    if settings.workers == 1:
+        config = uvicorn.Config(application(settings), **options)
+        said(address)
+        uvicorn.Server(config).run(sockets=[listening])
+        return
+    # Workers are new processes, whose BLAS reads its number of threads when it is loaded.
+    os.environ.update(dict.fromkeys(_THREADS, str(threads_each(settings.workers))))
+    os.environ[VARIABLE] = settings.as_text()
+    port = listening.getsockname()[1]
+    listening.close()  # uvicorn binds a socket of its own, which its workers share
+    said(address)
+    if "timeout_worker_healthcheck" in inspect.signature(uvicorn.Config).parameters:
+        # a new process is first heard of when it has loaded what it needs
+        options["timeout_worker_healthcheck"] = START_SECONDS
+    uvicorn.run(
+        "kinlearn.service.running:application",
+        factory=True,
+        workers=settings.workers,
+        host=settings.host,
+        port=port,
+        **options,
+    )
+
+
+def application(settings: Settings | None = None) -> Any:
+    """The application of one worker; one of several finds its settings in its environment."""
+    from kinlearn.service.app import make_app
+    from kinlearn.service.protocol import TimedProtocol
+
+    settings = settings or Settings.from_text(os.environ[VARIABLE])
+    TimedProtocol.head_seconds = settings.max_seconds
+    return make_app(settings)

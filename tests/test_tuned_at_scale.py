@@ -1,0 +1,148 @@
+"""Tuning on a sample, sums over all rows and the polish; logistic regression at scale."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import kinlearn
+from kinlearn import LSPCCV, KernelLogisticRegression
+from kinlearn.estimators._at_scale import StackedFeatures, automatic_centers
+from kinlearn.kernels import KernelMap, resolve_kernel
+from kinlearn.problems.fixed_basis import RowFeatures
+from naive.logistic import logistic_regression
+
+# a few points are quick, and the best of them may well sit on an edge
+pytestmark = pytest.mark.filterwarnings("ignore:The best .* of the grid")
+FEW = {"sigmas": [1.0, 2.0], "regs": [1e-5, 1e-3], "n_centers": 40, "polish": 8, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(3)
+    middle = rng.normal(size=(6, 3)) * 1.5
+    y = rng.integers(6, size=1600)
+    X = np.hstack([middle[y] + 0.7 * rng.normal(size=(1600, 3)), rng.normal(size=(1600, 3))])
+    return X, y
+
+
+def loss(model, X, y):
+    return -np.log(model.predict_proba(X)[np.arange(len(y)), y]).mean()
+
+
+def test_a_metric_of_a_sample_serves_all_rows(table, tmp_path):
+    X, y = table
+    model = LSPCCV(kernel="rbf", metric="full", **FEW).fit(X[:1200], y[:1200])
+    closed = LSPCCV(kernel="rbf", metric="full", **{**FEW, "polish": None})
+    closed.fit(X[:1200], y[:1200])
+    assert model.metric_ == "full"
+    assert model.feature_relevance_[:3].min() > model.feature_relevance_[3:].max()
+    assert model.n_iter_ > 1
+    assert loss(model, X[1200:], y[1200:]) < 1.1 * loss(closed, X[1200:], y[1200:])
+    assert model.held_out_log_loss_ == pytest.approx(loss(model, X[1200:], y[1200:]), rel=0.35)
+    kinlearn.save(model, tmp_path / "model.kin")
+    again = kinlearn.load(tmp_path / "model.kin")
+    np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), atol=1e-12)
+
+
+def test_a_second_kernel_stands_beside_the_first(table, monkeypatch):
+    from kinlearn.estimators import _at_scale
+
+    monkeypatch.setattr(_at_scale, "WORTH_A_BLOCK", 0.0)
+    X, y = table
+    model = LSPCCV(kernel=["rbf", "laplacian"], metric=None, **FEW).fit(X, y)
+    assert sorted(model.kept_kernels_) == ["laplacian", "rbf"]
+    assert model.coef_.shape == (2, 40, 6)
+    assert np.isfinite(loss(model, X, y))
+
+
+def test_stacked_features_are_side_by_side(table):
+    X, _ = table
+    kernels = [resolve_kernel("rbf"), resolve_kernel("laplacian")]
+    maps = [KernelMap(kernel, X[:7], memory_mb=0.01) for kernel in kernels]
+    stacked = StackedFeatures([RowFeatures(each, X, 1.5) for each in maps])
+    wanted = np.hstack([each.features(X, 1.5) for each in maps])
+    found = list(stacked.blocks())
+    assert len(found) > 1
+    np.testing.assert_allclose(np.vstack([phi for _, phi in found]), wanted)
+    some = np.array([5, 900, 17])
+    np.testing.assert_allclose(np.vstack([phi for _, phi in stacked.blocks(some)]), wanted[some])
+
+
+def test_what_asks_for_all_rows_keeps_the_closed_form(table):
+    X, y = table
+    options = {**FEW, "kernel": "rbf", "metric": None, "polish": "auto"}
+    model = LSPCCV(**options).fit(X, y)
+    assert "few beside" in model.polish_reason_
+    with pytest.raises(ValueError, match="cannot be had"):
+        LSPCCV(**{**options, "polish": 4, "cv": 5}).fit(X, y)
+    with pytest.raises(ValueError, match="cannot be had"):
+        LSPCCV(**{**options, "polish": 4, "store_cv_scores": True}).fit(X, y)
+
+
+def test_centres_grow_with_the_rows():
+    counts = [automatic_centers(n) for n in (1_000, 10_000, 60_000, 10**6, 10**9)]
+    assert counts == sorted(counts)
+    assert counts[0] == 1500
+    assert counts[-1] == 4000
+
+
+def test_a_stream_chooses_kernel_and_width_by_its_first_rows(table, monkeypatch, tmp_path):
+    from kinlearn.estimators import lspc_cv
+
+    X, y = table
+    options = {"n_centers": 40, "polish": 8, "random_state": 0, "regs": [1e-6, 1e-4, 1e-2]}
+    kernels = ["rbf", "laplacian"]
+    plain = LSPCCV(kernel=kernels, **options).fit_stream((X, y), batch_rows=500)
+    monkeypatch.setattr(lspc_cv, "AUTO_ROWS", 500)
+    model = LSPCCV(kernel=kernels, **options)
+    stream = {"batch_rows": 500, "checkpoint": tmp_path / "sums.npz"}
+    model.fit_stream((X, y), **stream)
+    assert plain.kept_kernels_ == ["rbf"]
+    assert (model.kept_kernels_[0], model.sigma_) != ("rbf", plain.sigma_)
+    assert model.n_iter_ > 1
+    assert model.held_out_log_loss_ < 1.2 * plain.held_out_log_loss_
+    again = LSPCCV(kernel=kernels, **options).fit_stream((X, y), **stream)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    with pytest.warns(UserWarning, match="closed form"):  # as before, from its own first rows
+        LSPCCV(kernel=kernels, **options).fit_stream(iter([(X, y)]))
+
+
+@pytest.mark.parametrize("n_classes", [2, 6])
+def test_logistic_regression_in_passes(table, n_classes):
+    X, y = table
+    y = y % n_classes
+    w = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+    model = KernelLogisticRegression(centers=X[:30], sigma=2.0, reg=1e-3, tol=1e-8)
+    model.fit_stream((X, y, None, w), batch_rows=500)
+    Phi = KernelMap(resolve_kernel("rbf"), X[:30]).features(X, 2.0)
+    theirs = logistic_regression(Phi, y, 1e-3, w).predict_proba(Phi)
+    assert np.abs(model.predict_proba(X) - theirs).max() < 1e-5
+    assert model.gradient_norm_ <= 1e-8
+    assert model.beta_ == 1.0
+    assert not hasattr(model, "held_out_log_loss_")
+
+
+def test_logistic_regression_on_dask(table):
+    da = pytest.importorskip("dask.array")
+    X, y = table
+    given = {"centers": X[:30], "sigma": 2.0, "reg": 1e-2, "tol": 1e-8}
+    parts = da.from_array(X, chunks=(600, 6)), da.from_array(y, chunks=600)
+    spread = KernelLogisticRegression(**given).fit(*parts)
+    memory = KernelLogisticRegression(**given).fit(X, y)
+    np.testing.assert_allclose(spread.predict_proba(X), memory.predict_proba(X), atol=1e-6)
+
+
+def test_logistic_regression_says_what_it_cannot(table):
+    X, y = table
+    model = KernelLogisticRegression(centers=X[:30], sigma=2.0, reg=1e-2)
+    with pytest.raises(ValueError, match="until it has converged"):
+        model.fit_stream(iter([(X, y)]))
+    with pytest.raises(ValueError, match="warm_start adds to sums"):
+        model.fit_stream((X, y), warm_start=True)
+    with pytest.warns(ConvergenceWarning, match="stopped after"):
+        model.set_params(max_iter=2).fit_stream((X, y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(max_iter=None, tol=1e-5).fit_stream((X, y))
