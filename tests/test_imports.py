@@ -43,7 +43,7 @@ def test_nothing_of_the_extras_is_needed():
 
 
 def test_a_command_that_needs_no_model_loads_no_library():
-    heavy = {"scipy", "sklearn", "pandas", "pyarrow", "joblib"}
+    heavy = {"numpy", "scipy", "sklearn", "pandas", "pyarrow", "joblib", "rich"}
     loaded = f"print(sorted({heavy!r} & set(sys.modules)))"
     assert run(f"import sys, kinlearn.cli\n{loaded}") == "[]"
 

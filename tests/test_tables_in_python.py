@@ -54,6 +54,21 @@ def test_python_has_the_answers_of_the_command_line(tmp_path):
     scored = pd.read_parquet(tmp_path / "s.parquet")
     proba = np.round(ours.predict_proba(rows), 6)
     np.testing.assert_array_equal(scored[["p_high", "p_low"]], proba)
+    # saved from Python, loaded and saved again, it serves the commands as theirs does
+    kinlearn.save(ours, tmp_path / "first.kin")
+    kinlearn.save(kinlearn.load(tmp_path / "first.kin"), tmp_path / "o.kin", facts={"of": "us"})
+    facts = kinlearn.model_info(tmp_path / "o.kin")["facts"]
+    their_facts = kinlearn.model_info(tmp_path / "m.kin")["facts"]
+    assert facts["of"] == "us"
+    assert facts["inputs"] == their_facts["inputs"]
+    assert facts["table"] == their_facts["table"]
+    said = run("predict", tmp_path / "m.kin", new, "--out", tmp_path / "theirs.csv")
+    assert "rows answered" in said
+    again = run("predict", tmp_path / "o.kin", new, "--out", tmp_path / "ours.csv")
+    assert again.replace("ours.csv", "theirs.csv") == said
+    assert (tmp_path / "ours.csv").read_bytes() == (tmp_path / "theirs.csv").read_bytes()
+    run("report", tmp_path / "o.kin", new, "--out", tmp_path / "r.html")
+    assert ours.fit(read.drop(columns="y"), read["y"])[0].training_facts_ is None
 
 
 def test_what_is_no_table():

@@ -51,6 +51,9 @@ class TableCells(TransformerMixin, BaseEstimator):
      NaN  NaN  False
     """
 
+    # What was noted of a training on a table, for its file; a fit anew knows nothing of it.
+    training_facts_: dict[str, Any] | None = None
+
     def __init__(
         self,
         numeric: Sequence[str] = (),
@@ -93,6 +96,7 @@ class TableCells(TransformerMixin, BaseEstimator):
         y : ignored
         """
         self._columns(X)
+        self.training_facts_ = None
         self.feature_names_in_ = np.array(self.schema.features, dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
         return self

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from kinlearn.cli.refusal import refusing
 
@@ -32,6 +31,8 @@ def demo(
     The data are made up or ship with scikit-learn, so nothing is downloaded.
     """
     # Imported here so that --help and --version do not wait for what only the demo needs.
+    from rich.console import Console
+
     from kinlearn.cli.demo_parts import PARTS
     from kinlearn.plots._style import require_matplotlib
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kinlearn.cells.refusals import TableError
-from kinlearn.cells.schema import TableSchema
+if TYPE_CHECKING:
+    from kinlearn.cells.schema import TableSchema
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class TableModel:
 def load_table_model(path: Path) -> TableModel:
     """Load a model that ``kinlearn train`` has written, or say why not."""
     import kinlearn
+    from kinlearn.cells.refusals import TableError
+    from kinlearn.cells.schema import TableSchema
 
     if not path.exists():
         raise TableError(f"There is no file {path}.")

@@ -6,13 +6,12 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from kinlearn.tables.plain import finite
 
-from kinlearn.report.plain import finite
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 class Terminal:
@@ -27,15 +26,18 @@ class Terminal:
     """
 
     def __init__(self, as_json: bool = False, out_taken: bool = False) -> None:
+        from rich.console import Console
+
         self.as_json = as_json
-        self._out = Console(highlight=False, stderr=out_taken)
-        self._progress = Console(stderr=True, highlight=False)
+        # Texts are taken as they are: a column named [red] is not a colour.
+        plain: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
+        self._out = Console(stderr=out_taken, **plain)
+        self._progress = Console(stderr=True, **plain)
 
     def say(self, text: str = "") -> None:
         """Print a sentence for a person, taken as it is."""
         if not self.as_json:
-            # Text, because a column named [red] is not a colour.
-            self._out.print(Text(text))
+            self._out.print(text)
 
     def bullets(self, sentences: Iterable[str]) -> None:
         """Print sentences, each behind a bullet."""
@@ -46,22 +48,24 @@ class Terminal:
         """Print what comes next."""
         if not self.as_json:
             self._out.print()
-            self._out.print(Text(text, style="bold"))
+            self._out.print(text, style="bold")
 
     def path(self, what: str, path: Path) -> None:
         """Print a path on a line of its own, never broken in two."""
         if not self.as_json:
-            self._out.print(Text(f"{what}: {path.resolve()}"), soft_wrap=True)
+            self._out.print(f"{what}: {path.resolve()}", soft_wrap=True)
 
     def table(self, header: list[str], rows: list[list[str]], right: tuple[int, ...] = ()) -> None:
         """Print a table of plain texts."""
         if self.as_json:
             return
+        from rich.table import Table
+
         table = Table(box=None, pad_edge=False, header_style="dim")
         for i, name in enumerate(header):
             table.add_column(name, justify="right" if i in right else "left", overflow="fold")
         for row in rows:
-            table.add_row(*(Text(cell) for cell in row))
+            table.add_row(*row)
         self._out.print(table)
 
     @contextmanager
@@ -72,6 +76,8 @@ class Terminal:
             stage(what)
             yield stage
             return
+        from rich.text import Text
+
         with self._progress.status(Text(what)) as status:
             stage.status = status
             yield stage
@@ -91,6 +97,8 @@ class Stage:
 
     def __call__(self, what: str) -> None:
         if self.status is not None:
+            from rich.text import Text
+
             self.status.update(Text(what))
         else:
-            self._console.print(Text(what))
+            self._console.print(what)

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from kinlearn.archives.arrays import ARRAY_KINDS
 from kinlearn.persistence.allowed_types import converters, name_of
+from kinlearn.persistence.carried_facts import NAME as FACTS
 from kinlearn.persistence.kernel_models import state_of
 
 PLAIN_TYPES: dict[Any, str] = {
@@ -158,7 +159,7 @@ class Encoder:
         for name, item in state_of(value).items():
             if name == "_metadata_request":
                 requests = _requests(item)
-            else:
+            elif name != FACTS:  # they stand in the manifest
                 state[name] = self.encode(item, f"{where}.{name}")
         entry = {"type": key, "state": state}
         if requests:

@@ -20,6 +20,7 @@ from kinlearn.archives.archive import Archive, write_archive
 from kinlearn.archives.atomic_write import replacing
 from kinlearn.archives.errors import KinFileError
 from kinlearn.persistence.allowed_types import name_of
+from kinlearn.persistence.carried_facts import carried, carry
 from kinlearn.persistence.decode import Decoder
 from kinlearn.persistence.describe import describe, feature_table
 from kinlearn.persistence.encode import Encoder
@@ -54,6 +55,8 @@ def save(
         Where to; ``.kin`` is the usual ending.
     facts : dict, optional
         What you want to note about the training, of JSON values: in ``model_info(path)["facts"]``.
+        They stand beside what a model of :func:`kinlearn.train_table`, or one that was loaded,
+        knows of the table it was trained on.
     feature_types : dict of {name: str}, optional
         Types of columns by name, to be noted. Left out, columns that a pipeline encodes as
         categories are ``"category"``, all others ``"number"``.
@@ -78,7 +81,7 @@ def save(
         Encoder.refuse("The model", model)
     check_is_fitted(model)
     try:
-        noted = json.loads(json.dumps({} if facts is None else facts, allow_nan=False))
+        noted = json.loads(json.dumps({**carried(model), **(facts or {})}, allow_nan=False))
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"facts must be of JSON values (text, finite numbers, lists, dicts): {error}."
@@ -146,6 +149,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         if archive.manifest.get("answers"):
             _check_answers(model, decoder.objects)
         writer = str(archive.manifest["versions"]["scikit-learn"])
+        carry(model, archive.manifest.get("facts", {}))
     _warn_of_versions(path, writer, decoder.objects)
     return model
 

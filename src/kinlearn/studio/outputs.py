@@ -16,12 +16,12 @@ from kinlearn.cells.refusals import TableError
 from kinlearn.report import gathering
 from kinlearn.report.conclusions import conclusions
 from kinlearn.report.page import make_page
-from kinlearn.report.plain import finite
 from kinlearn.studio.history import History
 from kinlearn.studio.labelled_file import LabelledFile
 from kinlearn.studio.question import Question
 from kinlearn.tables.files import TableFile
 from kinlearn.tables.output import safe_cell, write_text
+from kinlearn.tables.plain import finite
 from kinlearn.tables.scored_copy import score_file
 from kinlearn.tables.training import Trained, Wishes, read_training_table, train, training_facts
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from kinlearn.cells.refusals import TableError
 from kinlearn.optional import require
-from kinlearn.report.plain import finite
 from kinlearn.studio.media import media_type
 from kinlearn.studio.safety import LOOPBACK, Guard
 from kinlearn.studio.session import Session
+from kinlearn.tables.plain import finite
 
 PAGE = {
     "/": ("index.html", "text/html; charset=utf-8"),

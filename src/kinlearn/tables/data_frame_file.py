@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from kinlearn.cells.cell_rules import CellRules
 from kinlearn.cells.data_frames import arrow_table, column_names, is_data_frame
 from kinlearn.cells.refusals import TableError, refuse_duplicates
+from kinlearn.optional import require
 from kinlearn.tables.table_file import TableFile
 
 _WHERE = "The table"
@@ -23,6 +25,14 @@ class DataFrameFile(TableFile):
 
     def _parts(self) -> Iterator[Any]:
         yield from self.table.to_batches()
+
+    def fingerprint(self) -> str:
+        """The SHA-256 of names and cells; no file has the same."""
+        arrow = require("pyarrow", "Reading a table")
+        stream = arrow.BufferOutputStream()
+        with arrow.ipc.new_stream(stream, self.table.schema) as writer:
+            writer.write_table(self.table.combine_chunks())
+        return hashlib.sha256(stream.getvalue()).hexdigest()
 
     @classmethod
     def of(cls, table: Any) -> DataFrameFile:

@@ -124,7 +124,9 @@ def train_table(
     Returns
     -------
     sklearn.pipeline.Pipeline
-        Takes tables as it was trained with: ``model.predict_proba(read_table("new.csv"))``.
+        Takes tables as it was trained with: ``model.predict_proba(read_table("new.csv"))``. Saved
+        by :func:`kinlearn.save`, it serves ``kinlearn predict`` and the other commands as one of
+        ``kinlearn train`` does.
 
     Examples
     --------
@@ -139,9 +141,11 @@ def train_table(
     ['n', 'y']
     """
     from kinlearn.cells.cell_rules import MISSING
+    from kinlearn.persistence.carried_facts import carry
     from kinlearn.tables.data_frame_file import DataFrameFile
     from kinlearn.tables.files import open_table
-    from kinlearn.tables.training import Wishes, read_training_table, train
+    from kinlearn.tables.plain import finite
+    from kinlearn.tables.training import Wishes, read_training_table, train, training_facts
 
     wishes = Wishes(
         target=target,
@@ -161,7 +165,9 @@ def train_table(
     file: TableFile = (
         open_table(table) if isinstance(table, str | Path) else DataFrameFile.of(table)
     )
-    return train(read_training_table(file, wishes), wishes).model
+    trained = train(read_training_table(file, wishes), wishes)
+    carry(trained.model, finite(training_facts(file, trained, wishes)))
+    return trained.model
 
 
 def _series(column: Any, rules: Any, commas: bool) -> Any:

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
     from kinlearn_experiments.bench.journal import Key
     from kinlearn_experiments.bench.runner import Plan
 
@@ -98,6 +99,8 @@ def bench(
             role=role,
         )
         check_names(plan)
+        from rich.console import Console
+
         console = Console(stderr=json_output)
         if listing:
             _show_list(plan, console)
@@ -174,6 +177,8 @@ def _measure(
 
 
 def _rich_table(title: str, header: list[str], rows: list[list[str]]) -> Table:
+    from rich.table import Table
+
     table = Table(title=title, title_justify="left")
     for i, name in enumerate(header):
         table.add_column(name, justify="left" if i == 0 else "right", no_wrap=i == 0)
@@ -184,6 +189,8 @@ def _rich_table(title: str, header: list[str], rows: list[list[str]]) -> Table:
 
 
 def _show_list(plan: Plan, console: Console) -> None:
+    from rich.table import Table
+
     from kinlearn_experiments.bench.suites import SUITES
 
     for name in plan.suites:

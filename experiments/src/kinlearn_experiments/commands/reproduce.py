@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from kinlearn_experiments.commands.progress import cell_bar
+if TYPE_CHECKING:
+    from rich.console import Console
 
 LINE_EVERY = 20.0  # seconds between lines of progress where no bar can be shown
 
@@ -53,6 +53,8 @@ def reproduce(
     read from the folder that KINLEARN_DATA names.
     """
     # Imported here because the command line, when it is imported, loads this module.
+    from rich.console import Console
+
     from kinlearn.cli.refusal import refusing
     from kinlearn_experiments.reproduce import NAMES, get_experiment
     from kinlearn_experiments.reproduce.experiment import PROTOCOLS
@@ -112,6 +114,8 @@ class CellProgress:
     """A bar with the time left on a terminal; now and then a line elsewhere."""
 
     def __init__(self, console: Console) -> None:
+        from kinlearn_experiments.commands.progress import cell_bar
+
         self._console = console
         self._bar = cell_bar(console)
         self._task = self._bar.add_task("", total=None)
