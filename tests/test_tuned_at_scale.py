@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import kinlearn
-from kinlearn import LSPCCV, KernelLogisticRegression
+from kinlearn import LSPCCV, KernelLogisticRegression, MultiLabelLSPCCV
 from kinlearn.estimators._at_scale import StackedFeatures, automatic_centers
 from kinlearn.kernels import KernelMap, resolve_kernel
 from kinlearn.problems.fixed_basis import RowFeatures
@@ -146,3 +146,33 @@ def test_logistic_regression_says_what_it_cannot(table):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.set_params(max_iter=None, tol=1e-5).fit_stream((X, y))
+
+
+def test_many_labels_are_tuned_on_a_sample_and_polished(table, tmp_path):
+    X, y = table
+    Y = np.column_stack([y & 1, y & 2, y & 4]).astype(bool).astype(int)
+    few = {**FEW, "kernel": "rbf"}
+
+    def loss_of(model):
+        p = np.clip(model.predict_proba(X[1200:]), 1e-12, 1 - 1e-12)
+        return -np.where(Y[1200:] == 1, np.log(p), np.log1p(-p)).mean()
+
+    model = MultiLabelLSPCCV(**few).fit(X[:1200], Y[:1200])
+    closed = MultiLabelLSPCCV(**{**few, "polish": None}).fit(X[:1200], Y[:1200])
+    assert model.n_iter_ > 1
+    assert model.sharing_ == 0.0
+    assert loss_of(model) < 1.05 * loss_of(closed)
+    assert model.held_out_log_loss_ == pytest.approx(loss_of(model), rel=0.35)
+    kinlearn.save(model, tmp_path / "model.kin")
+    again = kinlearn.load(tmp_path / "model.kin")
+    np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), atol=1e-12)
+    single = MultiLabelLSPCCV(**few).fit(X[:1200], Y[:1200, 0])
+    assert single.n_iter_ > 1
+    alone = {name: value for name, value in few.items() if name != "sigmas"}
+    stream = MultiLabelLSPCCV(**alone).fit_stream((X[:1200], Y[:1200]), batch_rows=500)
+    assert stream.n_iter_ > 1
+    unseen = Y[:1200].astype(float)
+    unseen[0, 0] = np.nan
+    for asked, given in ((few, unseen), ({**few, "sharings": [0.5]}, Y[:1200])):
+        with pytest.raises(ValueError, match="cannot be had"):
+            MultiLabelLSPCCV(**asked).fit(X[:1200], given)

@@ -15,16 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.estimators._kernel_grids import KernelGrids, stratified_rows
-from kinlearn.estimators._polish import PolishedFit, polish_source
+from kinlearn.estimators._polish import (
+    PolishChoice,
+    PolishedFit,
+    choose_polish,
+    polish_obstacles,
+    polish_source,
+)
 from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.metric import in_metric
 from kinlearn.problems.fixed_basis import RowFeatures
+from kinlearn.problems.labels import LabelsProblem
 from kinlearn.problems.learnt_metric import InLearntMetric
 from kinlearn.problems.problem import Solution
-from kinlearn.selection.held_out import HeldOut
+from kinlearn.selection.held_out import Columns, HeldOut
 from kinlearn.selection.search import GridSearch
 from kinlearn.solvers.fixed_centers import FeatureSource
-from kinlearn.training.centers import Centers, place_centers
+from kinlearn.training.centers import Centers, count_centers, place_centers
 from kinlearn.training.training_set import TrainingSet
 
 Array = NDArray[np.float64]
@@ -50,6 +57,38 @@ def automatic_centers(n_rows: int) -> int:
     [1500, 2939, 4000]
     """
     return int(np.clip(ROOT_FACTOR * np.sqrt(n_rows), FEWEST_CENTERS, MOST_CENTERS))
+
+
+def choose_tuned_polish(
+    estimator: Any, kernel: Kernel, data: TrainingSet, groups: Any, more: list[str] | None = None
+) -> PolishChoice:
+    """Whether to tune on a sample, and polish.
+
+    Parameters
+    ----------
+    estimator : LSPCCV or MultiLabelLSPCCV
+    kernel : Kernel
+        The first one.
+    data : TrainingSet
+    groups : ndarray or None
+    more : list of str, optional
+        What else stands in the way, as sentences without their end.
+    """
+    obstacles = polish_obstacles(estimator, kernel, groups) + (more or [])
+    if not (isinstance(estimator.cv, str) and estimator.cv == "loo"):
+        obstacles.append(f"cv={estimator.cv!r} asks for folds of all rows, in closed form")
+    if estimator.store_cv_scores:
+        obstacles.append("store_cv_scores=True asks for scores of all rows")
+    n_centers = count_centers(estimator.n_centers, data.n_rows, estimator.centers)
+    if estimator.centers is not None:
+        n_centers = len(estimator.centers) if hasattr(estimator.centers, "__len__") else 1
+    return choose_polish(
+        estimator.polish,
+        data.n_passed,
+        data.n_rows if n_centers is None else n_centers,
+        everything=n_centers is None,
+        obstacles=obstacles,
+    )
 
 
 @dataclass(frozen=True)
@@ -86,12 +125,13 @@ def choose_on_sample(
     poser: Callable[..., Any],
     axes_of: Callable[[Kernel, TrainingSet], Any],
     seed: int,
+    labels: Callable[[TrainingSet, Centers], LabelsProblem] | None = None,
 ) -> Chosen:
     """Choose kernels, widths, metric and reg by leave-one-out over a sample of the rows.
 
     Parameters
     ----------
-    estimator : LSPCCV
+    estimator : LSPCCV or MultiLabelLSPCCV
     kernels : list of Kernel
         As given.
     data : TrainingSet
@@ -103,6 +143,8 @@ def choose_on_sample(
         The axes of a kernel's grid, over rows.
     seed : int
         Of the folds that a metric is learnt without.
+    labels : callable, optional
+        Poses the problem of many labels, over rows and centres.
     """
     part = data
     if data.n_rows > SAMPLE_ROWS:
@@ -120,6 +162,7 @@ def choose_on_sample(
         selection="kmeans++",
         random_state=estimator.random_state,
     )
+    columns = None if labels is None else Columns(*labels(part, centers).columns())
     validation = part.validation("loo", seed=seed)
     grids = KernelGrids(
         estimator,
@@ -127,11 +170,11 @@ def choose_on_sample(
         poser(part.n_rows, centers, len(kernels)),
         axes_of,
         scoring,
-        halving=lambda some: some.validation("loo", seed=seed),
+        halving=None if labels else lambda some: some.validation("loo", seed=seed),
         automatic="full" if part.X.shape[1] <= WHOLE_METRIC_COLUMNS else "diagonal",
     )
     posed, learnt = grids.posed(part, validation)
-    search = GridSearch(posed, HeldOut.of(part, validation), scoring)
+    search = GridSearch(posed, HeldOut.of(part, validation, columns), scoring)
     search.run(estimator._say)
     return Chosen(*_chosen(search), facts={**search.facts(), **learnt, "weights_": _alone(search)})
 

@@ -10,7 +10,12 @@ import numpy as np
 from kinlearn.all_or_nothing import unfitted
 from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
-from kinlearn.estimators._at_scale import Chosen, choose_on_sample, fit_chosen
+from kinlearn.estimators._at_scale import (
+    Chosen,
+    choose_on_sample,
+    choose_tuned_polish,
+    fit_chosen,
+)
 from kinlearn.estimators._checks import check_choice, grid_or
 from kinlearn.estimators._classifier import (
     MAX_HELD_OUT_ROWS,
@@ -23,8 +28,6 @@ from kinlearn.estimators._polish import (
     AUTO_ROWS,
     PolishChoice,
     check_polish,
-    choose_polish,
-    polish_obstacles,
     polish_of_sums,
 )
 from kinlearn.kernels import Kernel, KernelMap
@@ -41,7 +44,7 @@ from kinlearn.streams import Batch
 from kinlearn.streams.batches import stacked
 from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
-from kinlearn.training.centers import Centers, count_centers
+from kinlearn.training.centers import Centers
 from kinlearn.training.folds import Validation
 from kinlearn.training.training_set import TrainingSet, check_groups
 
@@ -279,7 +282,7 @@ class LSPCCV(KernelClassifier):
         refuse_single_row(data, "LSPC")
         groups = check_groups(groups, data.n_passed)
         data.warn_of_copies(groups)
-        polish = self._choose_polish(kernels, data, groups)
+        polish = choose_tuned_polish(self, kernels[0], data, groups)
         facts: dict[str, Any] = {"polish_reason_": polish.reason}
         if polish.passes is not None:
             chosen = self._choose_on_sample(kernels, data, scoring)
@@ -345,26 +348,6 @@ class LSPCCV(KernelClassifier):
             return None
         block = alone._choose_on_sample(kernels, data, resolve_scoring(self.scoring)).blocks[0]
         return block.kernel, block.sigma
-
-    def _choose_polish(
-        self, kernels: list[Kernel], data: TrainingSet, groups: np.ndarray | None
-    ) -> PolishChoice:
-        """Whether to tune on a sample, and polish."""
-        obstacles = polish_obstacles(self, kernels[0], groups)
-        if not (isinstance(self.cv, str) and self.cv == "loo"):
-            obstacles.append(f"cv={self.cv!r} asks for folds of all rows, in closed form")
-        if self.store_cv_scores:
-            obstacles.append("store_cv_scores=True asks for scores of all rows")
-        n_centers = count_centers(self.n_centers, data.n_rows, self.centers)
-        if self.centers is not None:
-            n_centers = len(self.centers) if hasattr(self.centers, "__len__") else 1
-        return choose_polish(
-            self.polish,
-            data.n_passed,
-            data.n_rows if n_centers is None else n_centers,
-            everything=n_centers is None,
-            obstacles=obstacles,
-        )
 
     def _pose(self, sums: NormalEquations, rows: SampleRows | None, factors: np.ndarray) -> Posed:
         """The problem that sums pose."""

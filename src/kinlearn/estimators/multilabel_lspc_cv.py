@@ -8,6 +8,7 @@ import numpy as np
 
 from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
+from kinlearn.estimators._at_scale import choose_on_sample, choose_tuned_polish, fit_chosen
 from kinlearn.estimators._checks import check_choice, check_positive, grid_or, sharing_grid
 from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, mean_diagonal, median_of
 from kinlearn.estimators._kernel_grids import KernelGrids
@@ -17,6 +18,12 @@ from kinlearn.estimators._label_classifier import (
     find_thresholds,
     pose_labels,
     similarity_of,
+)
+from kinlearn.estimators._polish import (
+    PolishChoice,
+    check_polish,
+    label_obstacles,
+    polish_of_sums,
 )
 from kinlearn.estimators.lspc_cv import (
     n_widths,
@@ -35,6 +42,7 @@ from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.tune import tune
 from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
+from kinlearn.training.centers import Centers
 from kinlearn.training.training_set import TrainingSet, check_groups
 
 # Where every point is iterated, of the default grid every third reg, and these degrees of sharing.
@@ -77,6 +85,10 @@ class MultiLabelLSPCCV(MultiLabelClassifier):
         As in :class:`LSPCCV`.
     metric : {"auto", "diagonal", "full"} or None, default=None
         As in :class:`LSPCCV`.
+    polish : "auto", None or int, default="auto"
+        As in :class:`LSPCCV`: of many rows, kernel, width and reg are chosen on a sample, labels by
+        themselves, and the polish gives every label a sigmoid. It shares nothing between labels
+        (``sharing_`` is 0), so that ``sharings=`` keeps the closed form, as ``"loo_f1"`` does.
     n_centers, centers, center_selection, posterior, fallback
         As in :class:`LSPC`.
     class_weight
@@ -130,6 +142,8 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
         As in :class:`LSPC`.
     best_params_ : dict
         The best single point.
+    polish_path_, polish_penalty_, polish_reason_
+        As in :class:`LSPC`, of a fit that was polished.
     statistics_, held_out_log_loss_
         As in :class:`LSPC`, after ``partial_fit``, ``fit_stream`` or ``fit_statistics``.
     model_ : KernelModel
@@ -176,6 +190,7 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
         threshold: float | str = 0.5,
         kernel: Any = ("rbf", "laplacian"),
         metric: str | None = None,
+        polish: Any = "auto",
         n_centers: int | str | None = "auto",
         centers: Any = None,
         center_selection: str = "kmeans++",
@@ -203,6 +218,7 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
         self.threshold = threshold
         self.kernel = kernel
         self.metric = metric
+        self.polish = polish
         self.n_centers = n_centers
         self.centers = centers
         self.center_selection = center_selection
@@ -241,6 +257,7 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
         if is_dask(X, y, sample_weight, groups):
             return streaming.fit_collections(self, X, y, sample_weight, groups)
         check_choice("combine", self.combine, combining.RULES)
+        check_polish(self.polish)
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter)
         kernels = self._begin_several()
@@ -248,6 +265,9 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
         scoring = resolve_scoring(self.scoring, labels=True, indicator=data.table.indicator)
         refuse_single_row(data, "MultiLabelLSPC")
         groups = check_groups(groups, data.n_passed)
+        facts = self._polished(kernels, data, groups, scoring)
+        if facts is None:
+            return self
         centers = self._place_centers(data.X, data.rows, kernels[0], median_of(data, kernels[0]))
 
         def pose(kernel: Kernel, data: TrainingSet) -> LabelsProblem:
@@ -293,10 +313,60 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
         self._keep(
             model.with_thresholds(thresholds),
             similarity_=similarity_of(data, problem.similarities),
+            **facts,
             **learnt,
             **tuned.facts(self.store_cv_scores),
         )
         return self
+
+    def _polished(
+        self, kernels: list[Kernel], data: TrainingSet, groups: Any, scoring: Any
+    ) -> dict[str, Any] | None:
+        """Tune on a sample and polish; what is to be told where the closed form stays."""
+        obstacles = label_obstacles(data)
+        if self.sharings is not None:
+            obstacles.append("sharings= asks for labels that share, and a polish shares nothing")
+        choice = choose_tuned_polish(self, kernels[0], data, groups, obstacles)
+        facts: dict[str, Any] = {"polish_reason_": choice.reason}
+        if choice.passes is None:
+            return facts
+
+        def pose(kernel: Kernel, data: TrainingSet, centers: Centers) -> LabelsProblem:
+            own = centers
+            if centers.positions is not None and data.n_rows < centers.positions.size:
+                own = Centers(data.X, np.arange(data.n_rows), True)
+            return self._labels_problem(
+                kernel, data, own, n_widths(self), self.tol, int(self.max_iter)
+            )
+
+        chosen = choose_on_sample(
+            self,
+            kernels,
+            data,
+            scoring,
+            lambda n_rows, centers, n: lambda kernel, some: pose(kernel, some, centers),
+            lambda kernel, some: {**self._axes(some, kernel), "sharing": np.zeros(1)},
+            self._seed(),
+            lambda some, centers: pose(kernels[0], some, centers),
+        )
+        scaled = fit_chosen(self, chosen, data, choice.passes)
+        if scaled is None:
+            return {"polish_reason_": "The held-out log-loss did not fall in a polish."}
+        found = scaled.polished
+        model = self._model(kernels[0], data, scaled.centers, scaled.solution, found.calibration)
+        thresholds = None
+        if data.table.indicator:
+            thresholds = np.full(model.labels.learnt.size, float(self.threshold))
+        similarities = pose(kernels[0], data, scaled.centers).similarities
+        self._keep(
+            model.with_thresholds(thresholds),
+            similarity_=similarity_of(data, similarities),
+            residual_=0.0,
+            **facts,
+            **chosen.facts,
+            **found.facts,
+        )
+        return None
 
     def _axes(self, data: TrainingSet, kernel: Kernel) -> dict[str, np.ndarray]:
         thin, sigmas, median = not data.complete, np.ones(1), median_of(data, kernel)
@@ -321,6 +391,10 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
         regs = regs_of_sums(self.regs, sums)
         axes = {"sigma": np.array([sums.sigma]), "sharing": sharings, "reg": regs}
         return Grid(axes, {"reg": self.regs is None})
+
+    def _polish_choice(self, sums: NormalEquations) -> PolishChoice:
+        """Whether a fit from sums is polished."""
+        return polish_of_sums(self, sums)
 
     def _check_stream_parameters(self) -> None:
         check_choice("combine", self.combine, combining.RULES)
