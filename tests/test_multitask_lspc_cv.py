@@ -124,6 +124,19 @@ def test_mixing_without_kept_decompositions_gives_the_same_model(related, monkey
     np.testing.assert_allclose(anew.coef_, kept.coef_, atol=1e-8)
 
 
+def test_wide_kernels_by_rank_give_the_same_model(monkeypatch):
+    X, y, task = make_related_tasks(n_tasks=8, n_samples=30, n_features=2, random_state=0)
+    grid = {"sigmas": [1.0, 20.0], "sharings": [0.0, 0.6, 1.0], "regs": [1e-4, 1e-2]}
+    by_rank = MultiTaskLSPCCV(**grid, store_cv_scores=True).fit(X, y, task=task)
+    monkeypatch.setattr("kinlearn.solvers.multitask_wide.LEAST_ROWS", 1000)
+    exact = MultiTaskLSPCCV(**grid, store_cv_scores=True).fit(X, y, task=task)
+    np.testing.assert_allclose(by_rank.cv_scores_, exact.cv_scores_, atol=1e-6)
+    assert (by_rank.cv_scores_ != exact.cv_scores_).any()
+    np.testing.assert_allclose(
+        by_rank.decision_function(X, task=task), exact.decision_function(X, task=task), atol=1e-4
+    )
+
+
 def test_scores_of_the_best_point_are_what_their_names_say(related):
     X, y, task = related
     for scoring in ("squared_error", "roc_auc", "accuracy"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ from kinlearn.solvers.multitask_dual import (
     task_parameters,
 )
 from kinlearn.solvers.multitask_held_out import held_out, leave_one_out_single
+from kinlearn.solvers.multitask_wide import WideFeatures
 from kinlearn.solvers.spectral import SymmetricSpectrum
 from kinlearn.solvers.task_covariance import (
     components,
@@ -24,7 +26,7 @@ from kinlearn.solvers.task_covariance import (
     task_covariances,
     unseen_weight,
 )
-from kinlearn.training.splits import Splits
+from kinlearn.training.splits import Leaving, Splits
 from naive.held_out import group_by_group, without_the_mean_weight
 from naive.tasks import naive_task_parameters, naive_task_scores, shared_and_own
 
@@ -315,3 +317,38 @@ def test_the_spectrum_splits_over_unrelated_groups():
         rebuilt[np.ix_(part.rows, part.rows)] = (part.vectors * part.values) @ part.vectors.T
     np.testing.assert_allclose(rebuilt, whole, atol=1e-10)
     assert len(found.parts) == 2
+
+
+@pytest.mark.parametrize("copies", [False, True], ids=["rows", "copies"])
+def test_wide_kernels_are_decomposed_by_rank_with_the_same_scores(copies):
+    n, n_tasks = 210, 6
+    phi, task, targets, weights, similarity, own = centred_problem(3, n, n_tasks, True, True)
+    task[task == 4] = 2  # a task without rows
+    phi = phi ** (1 / 30.0)
+    gram, regs = phi @ phi.T, np.array([1e-3, 0.1])
+    wide = WideFeatures.of(phi, gram, task, weights, own, len(regs))
+    assert wide.factor.shape[1] < 60
+    splits, units = Splits.one_out(n), None
+    if copies:
+        share = np.where(np.arange(n) % 3 == 0, 0.4, 1.0)
+        splits = Splits(n, rows=np.arange(n), leaving=Leaving(share, sp.identity(n, format="csr")))
+        units = targets
+        targets = np.where(share[:, None] < 1.0, 0.5 * targets + 0.5 / 3, targets)
+    ridge = ridges(regs, weights.sum() * splits.kept_share, n_tasks)
+    for covariance in task_covariances(similarity, np.array([0.3, 0.95, 1.0])):
+        columns = own_features(phi, own, covariance, task)
+        found = spectrum(gram, covariance, task, weights)
+        expected = held_out(found, targets, regs, n_tasks, splits, columns, units)
+        held = wide.leave_one_out(covariance, targets, ridge, splits, units)
+        np.testing.assert_allclose(held, expected, atol=1e-6)
+        np.testing.assert_allclose(
+            gram @ wide.dual_coefficients(covariance, targets, ridge),
+            gram @ dual_coefficients(found, targets, ridge),
+            atol=1e-6,
+        )
+
+
+def test_features_of_a_large_rank_are_left_to_the_eigendecomposition():
+    phi = np.random.default_rng(0).normal(size=(210, 210))
+    task = np.arange(210) % 3
+    assert WideFeatures.of(phi, phi @ phi.T, task, np.ones(210), None, 20) is None

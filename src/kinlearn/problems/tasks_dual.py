@@ -1,6 +1,7 @@
 """Many tasks in the dual, for any width, degree of sharing and reg.
 
-One eigendecomposition per (sigma, sharing) serves every reg (mt-lspc, Lemma 1, in other variables).
+One eigendecomposition per (sigma, sharing) serves every reg (mt-lspc, Lemma 1, in other variables);
+of wide kernels, whose features have a small rank, one per task and sigma serves every sharing, too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from kinlearn.kernels import KernelMap
 from kinlearn.problems.problem import Array, Axes, Point, Solution
 from kinlearn.solvers import multitask_dual as dual
 from kinlearn.solvers.multitask_held_out import held_out, leave_one_out_single
+from kinlearn.solvers.multitask_wide import WideFeatures
 from kinlearn.solvers.task_covariance import task_covariances, unseen_weight
 from kinlearn.threads import side_by_side, threaded_blas
 from kinlearn.training.splits import Splits
@@ -98,6 +100,7 @@ class TasksDual:
     _sigma: float = float("nan")
     _spectra: dict[tuple[float, float], dual.TaskSpectrum] = field(default_factory=dict)
     _solutions: dict[tuple[float, float, float], Array] = field(default_factory=dict)
+    _wide: dict[float, WideFeatures | None] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -237,10 +240,18 @@ class TasksDual:
     def _hold_out_width(
         self, sigma: float, sharings: Array, regs: Array, splits: Splits, scores: Array
     ) -> None:
+        wide = self._known_wide(sigma, regs, splits)
+        if wide is not None:
+            total = self.total_weight * splits.kept_share
+            ridge = dual.ridges(regs, total, self.n_tasks)
         # What is kept is settled before threads finish in whatever order they do.
         size = 8 * len(self.task) ** 2
         held = sum(spectrum.nbytes for spectrum in self._spectra.values())
-        fresh = [float(s) for s in sharings if (sigma, float(s)) not in self._spectra]
+        fresh = [
+            float(s)
+            for s in sharings
+            if (sigma, float(s)) not in self._spectra and (wide is None or s == 0.0)
+        ]
         keep = set(fresh[: max(0, int(KEPT_SPECTRA_MB * 2**20 - held) // size)])
         # The other decompositions will be gone when the mix is known, so solutions are kept.
         room = KEPT_SOLUTIONS_MB * 2**20 // self.targets.nbytes - len(self._solutions)
@@ -249,6 +260,10 @@ class TasksDual:
 
         def one_pair(i: int) -> None:
             sharing = float(sharings[i])
+            if wide is not None and sharing > 0.0:
+                C = self.covariance(sharing)
+                scores[i] = wide.leave_one_out(C, self.targets, ridge, splits, self.units)
+                return
             found = self._known_spectrum(sigma, sharing)
             if sharing in keep:
                 self._spectra[sigma, sharing] = found
@@ -259,6 +274,19 @@ class TasksDual:
 
         with side_by_side(len(sharings), side=len(self.task)) as each:
             list(each(one_pair, range(len(sharings))))
+
+    def _known_wide(self, sigma: float, regs: Array, splits: Splits) -> WideFeatures | None:
+        """Features of a small rank; None where the rank is large, or another formula is needed."""
+        off_diagonal = self.similarity[~np.eye(self.n_tasks, dtype=bool)]
+        alike = off_diagonal[0] > 0.0 and np.all(off_diagonal == off_diagonal[0])
+        if not (alike and splits.leave_one_out and (regs > 0.0).all()):
+            return None
+        if sigma not in self._wide:
+            phi, gram = self.phi_and_gram(sigma)
+            self._wide[sigma] = WideFeatures.of(
+                phi, gram, self.task, self.weights, self.own, len(regs)
+            )
+        return self._wide[sigma]
 
     def _known_spectrum(self, sigma: float, sharing: float) -> dual.TaskSpectrum:
         known = self._spectra.get((sigma, sharing))
@@ -295,6 +323,10 @@ class TasksDual:
         keys = [(sigma, sharing, float(reg)) for reg in regs]
         if all(key in self._solutions for key in keys):
             return np.stack([self._solutions[key] for key in keys])
+        wide = self._wide.get(sigma)
+        if wide is not None and sharing > 0.0:
+            ridge = dual.ridges(regs, self.total_weight, self.n_tasks)
+            return wide.dual_coefficients(self.covariance(sharing), self.targets, ridge)
         return self.duals(self._known_spectrum(sigma, sharing), regs)
 
     def _shared_parts(self, sigma: float, sharing: float, duals: Array) -> Array:
