@@ -8,7 +8,7 @@ from scipy.special import log_softmax
 
 from kinlearn import LSPCCV
 from kinlearn.selection import search
-from kinlearn.selection.combine import missed_points
+from kinlearn.selection.combine import worth_beside
 from kinlearn.selection.links import fit_beta, smooth
 
 
@@ -33,7 +33,8 @@ def test_gains_are_those_of_a_newton_step_by_differences(points) -> None:
         down, here, up = loss(-h, q), loss(0.0, q), loss(h, q)
         slope, curvature = (up - down) / (2 * h), (up - 2 * here + down) / h**2
         expected.append(slope**2 / (2 * curvature) if slope < 0 else 0.0)
-    gains = missed_points(iter(scores), scores[0], targets, weights, 60)
+    worth = worth_beside(scores[0], targets, weights, 60)
+    gains = np.array([worth(q) for q in scores])
     np.testing.assert_allclose(gains, expected, rtol=1e-4, atol=1e-6)
     assert gains[0] < 1e-6  # its weight is the best already, but for the prior
     assert gains[1:].max() > 1.0

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.estimators._kernel_grids import KernelGrids, stratified_rows
 from kinlearn.estimators._polish import (
     PolishChoice,
     PolishedFit,
@@ -26,9 +25,11 @@ from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.metric import in_metric
 from kinlearn.problems.fixed_basis import RowFeatures
 from kinlearn.problems.labels import LabelsProblem
-from kinlearn.problems.learnt_metric import InLearntMetric
+from kinlearn.problems.learnt_metric import InLearntMetric, Pose
 from kinlearn.problems.problem import Solution
-from kinlearn.selection.held_out import Columns, HeldOut
+from kinlearn.selection.grid import GridValues
+from kinlearn.selection.held_out import Columns, HeldOut, HoldingOut
+from kinlearn.selection.kernel_grids import KernelGrids, stratified_rows
 from kinlearn.selection.search import GridSearch
 from kinlearn.solvers.fixed_centers import FeatureSource
 from kinlearn.training.centers import Centers, count_centers, place_centers
@@ -122,10 +123,8 @@ def choose_on_sample(
     kernels: list[Kernel],
     data: TrainingSet,
     scoring: Any,
-    poser: Callable[..., Any],
-    axes_of: Callable[[Kernel, TrainingSet], Any],
-    seed: int,
-    labels: Callable[[TrainingSet, Centers], LabelsProblem] | None = None,
+    values: GridValues,
+    poser: Callable[[Centers, int], Pose],
 ) -> Chosen:
     """Choose kernels, widths, metric and reg by leave-one-out over a sample of the rows.
 
@@ -137,16 +136,12 @@ def choose_on_sample(
     data : TrainingSet
         All rows.
     scoring : str or callable
+    values : GridValues
+        What to begin with.
     poser : callable
-        Makes what poses the problem, from the number of rows and the centres.
-    axes_of : callable
-        The axes of a kernel's grid, over rows.
-    seed : int
-        Of the folds that a metric is learnt without.
-    labels : callable, optional
-        Poses the problem of many labels, over rows and centres.
+        Makes what poses the problem, from the centres and the number of rows.
     """
-    part = data
+    part, holding_out = data, HoldingOut("loo", None, estimator._seed())
     if data.n_rows > SAMPLE_ROWS:
         rows = stratified_rows(data, SAMPLE_ROWS)
         part, _ = data.without(np.flatnonzero(~np.isin(data.rows.member, rows)))
@@ -162,15 +157,21 @@ def choose_on_sample(
         selection="kmeans++",
         random_state=estimator.random_state,
     )
-    columns = None if labels is None else Columns(*labels(part, centers).columns())
-    validation = part.validation("loo", seed=seed)
+    pose = poser(centers, part.n_rows)
+    columns = None
+    if estimator.many_labels:
+        problem = pose(kernels[0], part)
+        assert isinstance(problem, LabelsProblem)
+        columns = Columns(*problem.columns())
+    validation = holding_out.of(part)
     grids = KernelGrids(
-        estimator,
         kernels,
-        poser(part.n_rows, centers, len(kernels)),
-        axes_of,
+        pose,
+        values,
+        estimator.metric,
         scoring,
-        halving=None if labels else lambda some: some.validation("loo", seed=seed),
+        estimator.combine,
+        halving=None if estimator.many_labels else holding_out,
         automatic="full" if part.X.shape[1] <= WHOLE_METRIC_COLUMNS else "diagonal",
     )
     posed, learnt = grids.posed(part, validation)

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from kinlearn import posterior
 from kinlearn.kernels import Kernel
+from kinlearn.selection.kernel_grids import METRICS
 from kinlearn.training import centers
 
 SPREAD_RATIO = 100.0
@@ -40,19 +41,6 @@ def check_count(name: str, value: Any, *, minimum: int = 1) -> int:
     return int(value)
 
 
-def check_grid(name: str, values: Any) -> np.ndarray:
-    """Return a grid of positive numbers, sorted, each once."""
-    grid = np.unique(np.asarray(values, dtype=np.float64).ravel())
-    if grid.size == 0 or not (np.isfinite(grid).all() and (grid > 0).all()):
-        raise ValueError(f"{name} must hold positive numbers, but {values!r} was given.")
-    return grid
-
-
-def grid_or(name: str, values: Any, default: np.ndarray) -> np.ndarray:
-    """Return the grid that was given, checked, or the default."""
-    return default if values is None else check_grid(name, values)
-
-
 def sharing_grid(values: Any, default: np.ndarray) -> np.ndarray:
     """Return the degrees of sharing that were given, checked, or the default."""
     if values is None:
@@ -77,6 +65,8 @@ def check_model_choices(estimator: Any) -> None:
     check_choice("center_selection", estimator.center_selection, centers.METHODS)
     check_choice("basis", estimator.basis, ("full", "classwise"))
     check_positive("memory_mb", estimator.memory_mb)
+    if getattr(estimator, "metric", None) is not None:
+        check_choice("metric", estimator.metric, METRICS)
     sigma = getattr(estimator, "sigma", None)
     if sigma is not None and not (isinstance(sigma, str) and sigma == "median"):
         if isinstance(sigma, str):
@@ -86,6 +76,15 @@ def check_model_choices(estimator: Any) -> None:
         check_positive("sigma", sigma)
     if hasattr(estimator, "reg") and not (estimator.reg == 0 and estimator.limit_at_zero_reg):
         check_positive("reg", estimator.reg)
+
+
+def refuse_single_row(n_rows: int, instead: str) -> None:
+    """Say why nothing can be tuned on one distinct row."""
+    if n_rows == 1:
+        raise ValueError(
+            "All training rows are identical (1 distinct sample), so nothing can be held out "
+            f"to tune on: use {instead}."
+        )
 
 
 def kernel_list(kernel: Any) -> list[Any]:

@@ -21,7 +21,7 @@ from kinlearn.estimators._checks import (
     warn_if_spread_differs,
 )
 from kinlearn.familiarity import familiarity, reference_support, support
-from kinlearn.kernels import Kernel, KernelMap, median_width, resolve_kernel
+from kinlearn.kernels import Kernel, resolve_kernel
 from kinlearn.kernels.measures import Rows
 from kinlearn.model import KernelModel, Labels
 from kinlearn.posterior import Calibration, links_of
@@ -60,6 +60,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     """A classifier whose answers are those of a :class:`~kinlearn.model.KernelModel`."""
 
     kernel: Any
+    sigma: Any
     degree: float
     coef0: float
     n_centers: Any
@@ -189,6 +190,10 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         self._say(f"{data.n_passed} rows, {data.n_rows} of them distinct.")
         return data
 
+    def _width(self, data: TrainingSet, kernel: Kernel) -> float:
+        """The width given, or the median distance."""
+        return data.median_width(kernel) if isinstance(self.sigma, str) else float(self.sigma)
+
     def _place_centers(
         self,
         X: Rows,
@@ -236,7 +241,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             canonical = data.rows.canonical
             rows = data.X
             if data.task is not None:
-                distinct = find_distinct_rows(data.X)
+                distinct = data.by_features
                 rows, canonical = data.X[distinct.first], distinct.canonical
             support = reference_support(kernel, rows, centers.rows, centers.positions, canonical)
         return KernelModel(
@@ -428,23 +433,3 @@ def usual_support(model: KernelModel) -> np.ndarray:
     return reference_support(
         model.kernel, model.centers, model.centers, everything, distinct.canonical
     )
-
-
-def median_of(data: TrainingSet, kernel: Kernel) -> float:
-    """The median over distinct rows: one seen in several tasks counts once."""
-    if data.task is None:
-        return median_width(data.X, kernel, data.rows.canonical)
-    distinct = find_distinct_rows(data.X)
-    return median_width(data.X[distinct.first], kernel, distinct.canonical)
-
-
-def mean_diagonal(data: TrainingSet, kernel: Kernel, sigma: float) -> float:
-    """Return the mean of k(x, x) over (at most 500 of) the training rows."""
-    if kernel.unit_diagonal:
-        return 1.0
-    some = np.unique(np.linspace(0, data.n_rows - 1, 500).astype(np.intp))
-    if kernel.name == "precomputed":
-        diagonal = np.asarray(data.X[some, data.rows.first[some]]).ravel()
-    else:
-        diagonal = np.diagonal(KernelMap(kernel, data.X[some]).square(sigma))
-    return max(float(np.abs(diagonal).mean()), np.finfo(np.float64).tiny ** 0.25)

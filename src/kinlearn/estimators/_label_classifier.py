@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from kinlearn.estimators._classifier import ACCEPTED, KernelClassifier, view
-from kinlearn.kernels import Kernel, KernelMap
+from kinlearn.kernels import Kernel
 from kinlearn.posterior import Calibration, posterior
-from kinlearn.problems.costs import WARN_FULL_ROWS, warn_if_large
 from kinlearn.problems.from_sums import LabelsOfSums, OneTaskOfSums, Posed, class_labels
-from kinlearn.problems.labels import LabelsProblem
-from kinlearn.problems.one_task import warn_if_indefinite
+from kinlearn.problems.labels import LabelsPoser
 from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.selection.held_out import LabelTargets
 from kinlearn.selection.scoring import best_f1_threshold
@@ -39,6 +37,8 @@ class MultiLabelClassifier(KernelClassifier):
     similarity: Any
     n_similar: int | None
     threshold: float | str
+    tol: float
+    max_iter: int
 
     single_ = view("Whether y was one-dimensional.", lambda m: m.labels.single)
     indicator_ = view("Whether labels are 0/1 indicators.", lambda m: m.labels.indicator)
@@ -73,34 +73,18 @@ class MultiLabelClassifier(KernelClassifier):
             table = read_labels(Y)
         return self._training_set(kernel, X, table, sample_weight)
 
-    def _labels_problem(
-        self,
-        kernel: Kernel,
-        data: TrainingSet,
-        centers: Centers,
-        n_decompositions: int,
-        tol: float,
-        max_iter: int,
-        solver: str = "auto",
-    ) -> LabelsProblem:
-        """Compare the labels and set the problems up."""
-        if centers.everything and data.n_rows > WARN_FULL_ROWS:
-            weighted = data.complete and data.weights is not None
-            warn_if_large(data.n_rows, n_decompositions, weighted)
-        problem = LabelsProblem(
-            KernelMap(kernel, centers.rows, self.memory_mb),
-            data,
+    def _poser(self, centers: Centers, n_widths: int = 1, solver: str = "auto") -> LabelsPoser:
+        """What poses the problem of the labels."""
+        return LabelsPoser(
+            centers,
+            self.memory_mb,
             self.similarity,
             self.n_similar,
-            own_centers=centers.everything,
-            keep=n_decompositions > 1,
-            solver=solver,
-            tol=tol,
-            max_iter=max_iter,
+            float(self.tol),
+            int(self.max_iter),
+            n_widths,
+            solver,
         )
-        if centers.everything and not kernel.has_feature_space:
-            warn_if_indefinite(problem.features.square_measure(data.X))
-        return problem
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows all of whose (observed) labels are predicted right.

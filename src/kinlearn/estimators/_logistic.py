@@ -9,17 +9,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kinlearn.estimators._checks import check_choice, check_positive
-from kinlearn.kernels import KernelMap
-from kinlearn.problems.costs import WARN_FULL_ROWS, warn_if_large
-from kinlearn.problems.logistic import SingleLogistic
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.solvers.logistic_path import SOLVERS, Stopping
-from kinlearn.training.centers import Centers
 from kinlearn.training.training_set import TrainingSet
 
 # Averages of log-odds are log-odds; least squares of 0 and 1 on log-odds would not be.
 RULES = ("best", "within_se")
 N_FOLDS = 5
+INSTEAD = "KernelLogisticRegression with settings of your own"
 
 
 def stopping_of(estimator: Any) -> Stopping:
@@ -71,19 +68,3 @@ def folds_of(cv: Any, data: TrainingSet, groups: np.ndarray | None) -> Any:
     if groups is not None:
         units = np.unique(groups).size
     return max(2, min(N_FOLDS, units))
-
-
-def one_task_logistic(
-    data: TrainingSet, features: KernelMap, centers: Centers, n_fits: int
-) -> SingleLogistic:
-    """The problem of one task's rows."""
-    if centers.everything and data.n_rows > WARN_FULL_ROWS:
-        warn_if_large(data.n_rows, n_fits, weighted=False)
-    return SingleLogistic(
-        features,
-        data.X,
-        data.targets,
-        data.filled_weights,
-        centers.positions if centers.everything else None,
-        data.unit_targets,
-    )

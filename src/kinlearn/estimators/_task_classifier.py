@@ -13,17 +13,15 @@ from kinlearn.distributed.prediction import by_partition
 from kinlearn.estimators._checks import check_choice
 from kinlearn.estimators._classifier import KernelClassifier, view
 from kinlearn.estimators._task_similarity import resolve_similarity
-from kinlearn.kernels import Kernel, KernelMap
+from kinlearn.kernels import Kernel
 from kinlearn.model import one_column
-from kinlearn.problems.costs import WARN_TASK_ROWS, warn_if_many_task_rows
 from kinlearn.problems.from_sums import OneTaskOfSums, Posed, TasksOfSums, class_labels
 from kinlearn.problems.problem import Solution
 from kinlearn.problems.sample_rows import SampleRows
-from kinlearn.problems.tasks_dual import TasksDual
 from kinlearn.sums import NormalEquations
 from kinlearn.tasks import find_tasks, number_tasks, refuse_unseen, split_tasks, tasks_at_prediction
 from kinlearn.training.centers import Centers
-from kinlearn.training.copies import DistinctRows, find_distinct_rows
+from kinlearn.training.copies import DistinctRows
 from kinlearn.training.training_set import TrainingSet
 
 REQUESTED: dict[str, bool | None] = {"task": True}
@@ -81,34 +79,15 @@ class TaskClassifier(KernelClassifier):
         seen[task[task >= 0], labels[task >= 0]] = True
         return seen
 
-    def _task_centers(
-        self, data: TrainingSet, kernel: Kernel, sigma: float
-    ) -> tuple[Centers, DistinctRows]:
+    def _task_centers(self, data: TrainingSet, kernel: Kernel, sigma: float) -> Centers:
         """Choose centres among the distinct rows of all tasks."""
-        distinct = find_distinct_rows(data.X)
+        if data.task is None:
+            return self._place_centers(data.X, data.rows, kernel, sigma)
+        distinct = data.by_features
         as_passed = DistinctRows(
             data.rows.first[distinct.first], distinct.member, distinct.canonical
         )
-        rows = data.X[distinct.first]
-        return self._place_centers(rows, as_passed, kernel, sigma), distinct
-
-    def _dual(
-        self,
-        data: TrainingSet,
-        features: KernelMap,
-        centers: Centers,
-        distinct: DistinctRows,
-        n_decompositions: int = 1,
-    ) -> TasksDual:
-        """Set the dual up: measure rows against the centres."""
-        if data.n_rows > WARN_TASK_ROWS:
-            warn_if_many_task_rows(data.n_rows, n_decompositions)
-        own = None
-        if centers.everything:
-            # A row seen in other tasks, too, stays a centre when it is held out of one.
-            alone = np.bincount(distinct.member)[distinct.member] == 1
-            own = np.where(alone, distinct.member, -1)
-        return TasksDual.of(features, data, self.similarity_, own)
+        return self._place_centers(data.X[distinct.first], as_passed, kernel, sigma)
 
     # -- after the solve --------------------------------------------------------------------------
 

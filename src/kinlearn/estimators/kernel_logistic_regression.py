@@ -12,13 +12,12 @@ from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._checks import check_positive
 from kinlearn.estimators._classifier import KernelClassifier
-from kinlearn.estimators._logistic import one_task_logistic, stopping_of, warn_if_stopped
+from kinlearn.estimators._logistic import stopping_of, warn_if_stopped
 from kinlearn.estimators._polish import PolishChoice
-from kinlearn.kernels import KernelMap, median_width
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.posterior import ScoreLayout, uncalibrated
 from kinlearn.problems.from_sums import OneTaskOfSums, Posed, class_labels
-from kinlearn.problems.logistic import LogisticProblem
+from kinlearn.problems.logistic import LogisticPoser
 from kinlearn.problems.problem import Point
 from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE
@@ -167,19 +166,16 @@ class KernelLogisticRegression(KernelClassifier):
             return found
         kernel = self._begin()
         data = self._read_classes(kernel, X, y, sample_weight)
-        sigma = self.sigma
-        if isinstance(sigma, str):
-            sigma = median_width(data.X, kernel, data.rows.canonical)
-        centers = self._place_centers(data.X, data.rows, kernel, float(sigma))
-        features = KernelMap(kernel, centers.rows, self.memory_mb)
-        problem = LogisticProblem(one_task_logistic(data, features, centers, 1), stopping)
-        point = {"sigma": float(sigma), "reg": float(self.reg)}
+        sigma = self._width(data, kernel)
+        centers = self._place_centers(data.X, data.rows, kernel, sigma)
+        problem = LogisticPoser(centers, self.memory_mb, stopping)(kernel, data)
+        point = {"sigma": sigma, "reg": float(self.reg)}
         solution, _ = problem.solve(point, None)
         warn_if_stopped(self, solution.facts)
         n_classes = data.sizes[0]
         log_odds = uncalibrated(ScoreLayout(False, data.sizes), n_classes, beta=1.0)
         model = self._model(kernel, data, centers, solution, log_odds)
-        self._keep(model, sigma_=float(sigma), **solution.facts)
+        self._keep(model, sigma_=sigma, **solution.facts)
         return self
 
     _go_over = streaming.fit_stream

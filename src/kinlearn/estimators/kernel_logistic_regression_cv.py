@@ -6,29 +6,28 @@ from typing import Any, cast
 
 import numpy as np
 
-from kinlearn.estimators._checks import check_choice
-from kinlearn.estimators._classifier import KernelClassifier, median_of
-from kinlearn.estimators._kernel_grids import KernelGrids
+from kinlearn.estimators._checks import check_choice, refuse_single_row
+from kinlearn.estimators._classifier import KernelClassifier
 from kinlearn.estimators._logistic import (
+    INSTEAD,
     RULES,
     criterion_of,
     folds_of,
-    one_task_logistic,
     stopping_of,
     warn_if_held_out_stopped,
     warn_if_stopped,
 )
-from kinlearn.estimators.lspc_cv import n_widths, one_task_axes
-from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.learnt_metric import InLearntMetric
-from kinlearn.problems.logistic import LogisticProblem
+from kinlearn.problems.logistic import LogisticPoser, LogisticProblem
+from kinlearn.selection.grid import GridValues
 from kinlearn.selection.held_out import HeldOut
+from kinlearn.selection.kernel_grids import KernelGrids
 from kinlearn.selection.search import GridSearch
 from kinlearn.selection.tune import tune
 from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE
 from kinlearn.threads import on_own_threads
-from kinlearn.training.training_set import TrainingSet, check_groups
+from kinlearn.training.training_set import check_groups
 
 
 class KernelLogisticRegressionCV(KernelClassifier):
@@ -185,31 +184,18 @@ n_features_in_, feature_names_in_
         """
         check_choice("combine", self.combine, RULES)
         scoring, stopping = criterion_of(self.scoring), stopping_of(self)
+        values = GridValues.given(self.sigmas, self.regs)
         kernels = self._begin_several()
         data = self._read_classes(kernels, X, y, sample_weight)
-        if data.n_rows == 1:
-            raise ValueError(
-                "All training rows are identical (1 distinct sample), so nothing can be held out "
-                "to tune on: use KernelLogisticRegression with settings of your own."
-            )
+        refuse_single_row(data.n_rows, INSTEAD)
         groups = check_groups(groups, data.n_passed)
         data.warn_of_copies(groups)
         validation = data.validation(folds_of(self.cv, data, groups), groups, seed=self._seed())
-        centers = self._place_centers(data.X, data.rows, kernels[0], median_of(data, kernels[0]))
-
-        def pose(kernel: Kernel, data: TrainingSet) -> LogisticProblem:
-            features = KernelMap(kernel, centers.rows, self.memory_mb)
-            n_fits = n_widths(self) * validation.splits.n_fits
-            return LogisticProblem(one_task_logistic(data, features, centers, n_fits), stopping)
-
-        grids = KernelGrids(
-            self,
-            kernels,
-            pose,
-            lambda kernel, data: one_task_axes(self, data, kernel),
-            scoring,
-            vote="sigma",
-        )
+        median = data.median_width(kernels[0])
+        centers = self._place_centers(data.X, data.rows, kernels[0], median)
+        n_fits = values.n_widths * validation.splits.n_fits
+        pose = LogisticPoser(centers, self.memory_mb, stopping, n_fits)
+        grids = KernelGrids(kernels, pose, values, self.metric, scoring, self.combine, vote="sigma")
         posed, learnt = grids.posed(data, validation)
         tuned = tune(
             posed,

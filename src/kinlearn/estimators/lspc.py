@@ -21,7 +21,7 @@ from kinlearn.estimators._polish import (
     polish_of_sums,
     polish_source,
 )
-from kinlearn.kernels import Kernel, KernelMap, median_width
+from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.basis import Basis
 from kinlearn.problems.fixed_basis import RowFeatures
@@ -284,7 +284,7 @@ class LSPC(KernelClassifier):
         data = self._read_classes(kernel, X, y, sample_weight)
         groups = check_groups(groups, data.n_passed)
         data.warn_of_copies(groups)
-        sigma = width(self.sigma, data, kernel)
+        sigma = self._width(data, kernel)
         centers = self._place_centers(data.X, data.rows, kernel, sigma)
         features = KernelMap(kernel, centers.rows, self.memory_mb)
         choice = self._choose_solver(data, features, centers)
@@ -404,10 +404,3 @@ class LSPC(KernelClassifier):
             kept_share=min(1.0, self.memory_mb * 2**20 / (itemsize * n * m)),
             all_rows=centers.everything,
         )
-
-
-def width(sigma: Any, data: TrainingSet, kernel: Kernel) -> float:
-    """The width in use: the one given, or the median distance."""
-    if isinstance(sigma, str):
-        return median_width(data.X, kernel, data.rows.canonical)
-    return float(sigma)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,34 +11,24 @@ import numpy as np
 from kinlearn.all_or_nothing import unfitted
 from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
-from kinlearn.estimators._at_scale import (
-    Chosen,
-    choose_on_sample,
-    choose_tuned_polish,
-    fit_chosen,
-)
-from kinlearn.estimators._checks import check_choice, grid_or
-from kinlearn.estimators._classifier import (
-    MAX_HELD_OUT_ROWS,
-    KernelClassifier,
-    mean_diagonal,
-    median_of,
-)
-from kinlearn.estimators._kernel_grids import KernelGrids
+from kinlearn.estimators._at_scale import choose_on_sample, choose_tuned_polish, fit_chosen
+from kinlearn.estimators._checks import check_choice, refuse_single_row
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, KernelClassifier
 from kinlearn.estimators._polish import (
     AUTO_ROWS,
     PolishChoice,
     check_polish,
     polish_of_sums,
 )
-from kinlearn.kernels import Kernel, KernelMap
+from kinlearn.kernels import Kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.from_sums import OneTaskOfSums, Posed, class_labels
-from kinlearn.problems.one_task import KEPT_SPECTRA_MB, OneTask, one_task_basis
+from kinlearn.problems.one_task import OneTaskPoser
 from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.selection import combine as combining
-from kinlearn.selection.grid import WIDTH_FACTORS, Grid, default_regs, default_sigmas
-from kinlearn.selection.held_out import HeldOut
+from kinlearn.selection.grid import Grid, GridValues
+from kinlearn.selection.held_out import HeldOut, HoldingOut
+from kinlearn.selection.kernel_grids import KernelGrids
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.tune import Repeated, tune
 from kinlearn.streams import Batch
@@ -45,15 +36,13 @@ from kinlearn.streams.batches import stacked
 from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
 from kinlearn.training.centers import Centers
-from kinlearn.training.folds import Validation
-from kinlearn.training.training_set import TrainingSet, check_groups
+from kinlearn.training.training_set import check_groups
 
+SINGLE = "LSPC, which then predicts the class frequencies"
 PRECISIONS = ("auto", "double", "single")
 # All of them fade far from the rows. A linear one would gain a little on some tables, and answer
 # rows from nowhere with full confidence.
 DEFAULT_KERNELS = ("rbf", "laplacian", "matern32")
-# Up to this many rows the search is repeated for what is reported of held-out rows.
-SEARCHED_AGAIN = 250
 
 
 class LSPCCV(KernelClassifier):
@@ -276,16 +265,17 @@ class LSPCCV(KernelClassifier):
         check_choice("combine", self.combine, combining.RULES)
         check_polish(self.polish)
         check_choice("precision", self.precision, PRECISIONS)
-        scoring = resolve_scoring(self.scoring)
+        scoring, values = resolve_scoring(self.scoring), GridValues.given(self.sigmas, self.regs)
         kernels = self._begin_several()
+        poser = self._poser(values.n_widths, len(kernels))
         data = self._read_classes(kernels, X, y, sample_weight)
-        refuse_single_row(data, "LSPC")
+        refuse_single_row(data.n_rows, SINGLE)
         groups = check_groups(groups, data.n_passed)
         data.warn_of_copies(groups)
         polish = choose_tuned_polish(self, kernels[0], data, groups)
         facts: dict[str, Any] = {"polish_reason_": polish.reason}
         if polish.passes is not None:
-            chosen = self._choose_on_sample(kernels, data, scoring)
+            chosen = choose_on_sample(self, kernels, data, scoring, values, poser)
             scaled = fit_chosen(self, chosen, data, polish.passes)
             if scaled is not None:
                 found, solution = scaled.polished, scaled.solution
@@ -293,17 +283,14 @@ class LSPCCV(KernelClassifier):
                 self._keep(model, **facts, **chosen.facts, **found.facts)
                 return self
             facts["polish_reason_"] = "The held-out log-loss did not fall in a polish."
-        centers = self._place_centers(data.X, data.rows, kernels[0], median_of(data, kernels[0]))
+        median = data.median_width(kernels[0])
+        centers = self._place_centers(data.X, data.rows, kernels[0], median)
         limit = None if centers.everything else MAX_HELD_OUT_ROWS
-        seed = self._seed()
-        validation = data.validation(self.cv, groups, max_rows=limit, seed=seed)
+        holding_out = HoldingOut(self.cv, groups, self._seed())
+        validation = holding_out.of(data, limit)
+        pose = poser(centers, data.n_rows)
         grids = KernelGrids(
-            self,
-            kernels,
-            one_task_poser(self, data.n_rows, centers, len(kernels), self.precision),
-            lambda kernel, data: one_task_axes(self, data, kernel),
-            scoring,
-            halving=halving_of(self.cv, groups, seed),
+            kernels, pose, values, self.metric, scoring, self.combine, halving=holding_out
         )
         posed, learnt = grids.posed(data, validation)
         tuned = tune(
@@ -312,22 +299,22 @@ class LSPCCV(KernelClassifier):
             scoring,
             self.combine,
             scales=self.posterior == "calibrated",
-            repeated=repeated_search(self.cv, groups, seed, data, centers),
+            repeated=Repeated.where_cheap(holding_out, data, centers),
             say=self._say,
         )
         model = self._model(kernels[0], data, centers, tuned.solution, tuned.learnt.calibration)
         self._keep(model, **facts, **learnt, **tuned.facts(self.store_cv_scores))
         return self
 
-    def _choose_on_sample(self, kernels: list[Kernel], data: TrainingSet, scoring: Any) -> Chosen:
-        return choose_on_sample(
-            self,
-            kernels,
-            data,
-            scoring,
-            lambda n_rows, centers, n: one_task_poser(self, n_rows, centers, n, self.precision),
-            lambda kernel, data: one_task_axes(self, data, kernel),
-            self._seed(),
+    def _poser(self, n_widths: int, n_kernels: int) -> Callable[[Centers, int], OneTaskPoser]:
+        """What makes a poser, from centres and the number of rows they stand for."""
+        return partial(
+            OneTaskPoser,
+            memory_mb=self.memory_mb,
+            n_widths=n_widths,
+            n_kernels=n_kernels,
+            basis=self.basis,
+            precision=self.precision,
         )
 
     def _block_of_stream(self, reader: Any, first: list[Batch]) -> tuple[Kernel, float] | None:
@@ -346,7 +333,9 @@ class LSPCCV(KernelClassifier):
         data = alone._read_classes(kernels, X, y, weights)
         if data.n_rows < AUTO_ROWS:
             return None
-        block = alone._choose_on_sample(kernels, data, resolve_scoring(self.scoring)).blocks[0]
+        values, scoring = GridValues.given(None, self.regs), resolve_scoring(self.scoring)
+        poser = self._poser(values.n_widths, len(kernels))
+        block = choose_on_sample(alone, kernels, data, scoring, values, poser).blocks[0]
         return block.kernel, block.sigma
 
     def _pose(self, sums: NormalEquations, rows: SampleRows | None, factors: np.ndarray) -> Posed:
@@ -355,8 +344,8 @@ class LSPCCV(KernelClassifier):
         return Posed(OneTaskOfSums(sums, rows), labels, rows)
 
     def _stream_grid(self, posed: Posed, sums: NormalEquations) -> Grid:
-        axes = {"sigma": np.array([sums.sigma]), "reg": regs_of_sums(self.regs, sums)}
-        return Grid(axes, {"reg": self.regs is None})
+        values = GridValues.given(None, self.regs)
+        return Grid(values.axes_of_sums(sums), {"reg": self.regs is None})
 
     def _polish_choice(self, sums: NormalEquations) -> PolishChoice:
         """Whether a fit from sums is polished."""
@@ -365,80 +354,3 @@ class LSPCCV(KernelClassifier):
     def _check_stream_parameters(self) -> None:
         check_choice("combine", self.combine, combining.RULES)
         resolve_scoring(self.scoring)
-
-
-def regs_of_sums(regs: Any, sums: NormalEquations) -> np.ndarray:
-    """The regs to try on sums, as given or by default."""
-    sample, scale = sums.held_out_sample(), 1.0
-    if regs is None and sample is not None:
-        features = sums.features()
-        if not features.kernel.unit_diagonal:
-            some = KernelMap(features.kernel, sample.X[:500]).square(sums.sigma)
-            scale = float(np.abs(np.diagonal(some)).mean())
-    return grid_or("regs", regs, default_regs(scale))
-
-
-def one_task_axes(estimator: Any, data: TrainingSet, kernel: Kernel) -> dict[str, np.ndarray]:
-    """The widths and regs to try, as given or by default."""
-    median = median_of(data, kernel)
-    sigmas = np.ones(1)
-    if kernel.has_width:
-        sigmas = grid_or("sigmas", estimator.sigmas, default_sigmas(median))
-    regs = np.empty(0)
-    if estimator.regs is None:
-        regs = default_regs(mean_diagonal(data, kernel, median))
-    return {"sigma": sigmas, "reg": grid_or("regs", estimator.regs, regs)}
-
-
-def n_widths(estimator: Any) -> int:
-    """How many widths a kernel is tried with, before any widening."""
-    return len(WIDTH_FACTORS) if estimator.sigmas is None else len(np.ravel(estimator.sigmas))
-
-
-def one_task_poser(
-    estimator: Any, n_rows: int, centers: Centers, n_kernels: int, precision: str = "auto"
-) -> Callable[[Kernel, TrainingSet], OneTask]:
-    """What poses the problem of one task in one of `n_kernels` kernels.
-
-    Of fewer than all rows every one is a centre.
-    """
-
-    def pose(kernel: Kernel, data: TrainingSet) -> OneTask:
-        own = centers
-        if data.n_rows < n_rows and (centers.positions is not None or centers.everything):
-            own = Centers(data.X, np.arange(data.n_rows), True)
-        basis = one_task_basis(
-            data,
-            KernelMap(kernel, own.rows, estimator.memory_mb),
-            own,
-            estimator.basis,
-            n_decompositions=n_widths(estimator),
-            keep=data.n_rows <= SEARCHED_AGAIN,
-        )
-        return OneTask(basis, data, precision, KEPT_SPECTRA_MB / n_kernels)
-
-    return pose
-
-
-def halving_of(cv: Any, groups: Any, seed: int) -> Callable[[TrainingSet], Validation] | None:
-    """What is held out of a part of the rows; None where the user's own folds speak of all."""
-    if not isinstance(cv, (str, int, np.integer)):
-        return None
-    return lambda data: data.validation(cv, groups, seed=seed)
-
-
-def repeated_search(
-    cv: Any, groups: Any, seed: int, data: TrainingSet, centers: Centers
-) -> Repeated | None:
-    """How a search of few rows is repeated for what is reported; None where that is costly."""
-    few = data.n_rows <= SEARCHED_AGAIN and centers.everything
-    return Repeated(cv, groups, seed) if few and isinstance(cv, (str, int, np.integer)) else None
-
-
-def refuse_single_row(data: TrainingSet, instead: str) -> None:
-    """Say why nothing can be tuned on one distinct row."""
-    if data.n_rows == 1:
-        raise ValueError(
-            "All training rows are identical (1 distinct sample), so nothing can be held out "
-            f"to tune on: use {instead}, which then predicts the class frequencies."
-        )

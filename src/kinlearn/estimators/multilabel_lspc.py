@@ -27,7 +27,6 @@ from kinlearn.estimators._polish import (
     polish_of_sums,
     polish_source,
 )
-from kinlearn.kernels import median_width
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.fixed_basis import RowFeatures
 from kinlearn.problems.from_sums import Posed
@@ -266,21 +265,17 @@ class MultiLabelLSPC(MultiLabelClassifier):
         kernel = self._begin()
         data = self._read_labels(kernel, X, y, sample_weight)
         groups = check_groups(groups, data.n_passed)
-        sigma = self.sigma
-        if isinstance(sigma, str):
-            sigma = median_width(data.X, kernel, data.rows.canonical)
-        point = {"sigma": float(sigma), "sharing": sharing, "reg": float(self.reg)}
-        centers = self._place_centers(data.X, data.rows, kernel, float(sigma))
-        problem = self._labels_problem(
-            kernel, data, centers, 1, self.tol, int(self.max_iter), self.solver
-        )
+        sigma = self._width(data, kernel)
+        point = {"sigma": sigma, "sharing": sharing, "reg": float(self.reg)}
+        centers = self._place_centers(data.X, data.rows, kernel, sigma)
+        problem = self._poser(centers, solver=self.solver)(kernel, data)
         if self.solver == "spectral" and not problem.complete:
             raise ValueError(
                 'solver="spectral" needs every label observed and no class_weight: use '
                 'solver="auto", which iterates with the spectral solution as preconditioner.'
             )
         facts: dict[str, Any] = {
-            "sigma_": float(sigma),
+            "sigma_": sigma,
             "similarity_": similarity_of(data, problem.similarities),
         }
         polish = choose_polish(
@@ -292,11 +287,11 @@ class MultiLabelLSPC(MultiLabelClassifier):
         )
         facts["polish_reason_"] = polish.reason
         if polish.passes is not None:
-            source = RowFeatures(problem.features, data.X, float(sigma))
+            source = RowFeatures(problem.features, data.X, sigma)
             polished = polish_source(source, data, float(self.reg), polish.passes, self._say)
             facts |= {"polish_reason_": TOO_FEW} if polished is None else polished.facts
             if polished is not None and polished.helped:
-                solution = Solution(np.array([float(sigma)]), polished.coef[None])
+                solution = Solution(np.array([sigma]), polished.coef[None])
                 model = self._model(kernel, data, centers, solution, polished.calibration)
                 learnt = model.labels.learnt
                 model = model.with_thresholds(np.full(learnt.size, float(self.threshold)))

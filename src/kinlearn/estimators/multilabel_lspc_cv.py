@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,13 @@ import numpy as np
 from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._at_scale import choose_on_sample, choose_tuned_polish, fit_chosen
-from kinlearn.estimators._checks import check_choice, check_positive, grid_or, sharing_grid
-from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, mean_diagonal, median_of
-from kinlearn.estimators._kernel_grids import KernelGrids
+from kinlearn.estimators._checks import (
+    check_choice,
+    check_positive,
+    refuse_single_row,
+    sharing_grid,
+)
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS
 from kinlearn.estimators._label_classifier import (
     MultiLabelClassifier,
     check_threshold,
@@ -25,19 +30,15 @@ from kinlearn.estimators._polish import (
     label_obstacles,
     polish_of_sums,
 )
-from kinlearn.estimators.lspc_cv import (
-    n_widths,
-    refuse_single_row,
-    regs_of_sums,
-)
 from kinlearn.kernels import Kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.from_sums import Posed
-from kinlearn.problems.labels import LabelsProblem
+from kinlearn.problems.labels import LabelsPoser
 from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.selection import combine as combining
-from kinlearn.selection.grid import SHARINGS, Grid, default_regs, default_sigmas
+from kinlearn.selection.grid import SHARINGS, Grid, GridValues
 from kinlearn.selection.held_out import Columns, HeldOut
+from kinlearn.selection.kernel_grids import KernelGrids
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.tune import tune
 from kinlearn.sums import NormalEquations
@@ -263,20 +264,16 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
         kernels = self._begin_several()
         data = self._read_labels(kernels, X, y, sample_weight)
         scoring = resolve_scoring(self.scoring, labels=True, indicator=data.table.indicator)
-        refuse_single_row(data, "MultiLabelLSPC")
+        refuse_single_row(data.n_rows, "MultiLabelLSPC, which then predicts class frequencies")
         groups = check_groups(groups, data.n_passed)
         facts = self._polished(kernels, data, groups, scoring)
         if facts is None:
             return self
-        centers = self._place_centers(data.X, data.rows, kernels[0], median_of(data, kernels[0]))
-
-        def pose(kernel: Kernel, data: TrainingSet) -> LabelsProblem:
-            return self._labels_problem(
-                kernel, data, centers, n_widths(self), self.tol, int(self.max_iter)
-            )
-
+        values, median = self._values(data), data.median_width(kernels[0])
+        centers = self._place_centers(data.X, data.rows, kernels[0], median)
+        pose = self._poser(centers, values.n_widths)
         problem = pose(kernels[0], data)
-        sizes = [values.size for values in self._axes(data, kernels[0]).values()]
+        sizes = [axis.size for axis in values.axes(kernels[0], data).values()]
         n_points = int(np.prod(sizes)) * len(kernels)
         validation = data.validation(
             self.cv,
@@ -285,9 +282,7 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
             max_rows=min(problem.most_rows(n_points), MAX_HELD_OUT_ROWS),
             seed=self._seed(),
         )
-        grids = KernelGrids(
-            self, kernels, pose, lambda kernel, data: self._axes(data, kernel), scoring
-        )
+        grids = KernelGrids(kernels, pose, values, self.metric, scoring, self.combine)
         posed, learnt = grids.posed(data, validation)
         tuned = tune(
             posed,
@@ -331,24 +326,12 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
         if choice.passes is None:
             return facts
 
-        def pose(kernel: Kernel, data: TrainingSet, centers: Centers) -> LabelsProblem:
-            own = centers
-            if centers.positions is not None and data.n_rows < centers.positions.size:
-                own = Centers(data.X, np.arange(data.n_rows), True)
-            return self._labels_problem(
-                kernel, data, own, n_widths(self), self.tol, int(self.max_iter)
-            )
+        values = replace(self._values(data), sharings=np.zeros(1))
 
-        chosen = choose_on_sample(
-            self,
-            kernels,
-            data,
-            scoring,
-            lambda n_rows, centers, n: lambda kernel, some: pose(kernel, some, centers),
-            lambda kernel, some: {**self._axes(some, kernel), "sharing": np.zeros(1)},
-            self._seed(),
-            lambda some, centers: pose(kernels[0], some, centers),
-        )
+        def poser(centers: Centers, n_rows: int) -> LabelsPoser:
+            return self._poser(centers, values.n_widths)
+
+        chosen = choose_on_sample(self, kernels, data, scoring, values, poser)
         scaled = fit_chosen(self, chosen, data, choice.passes)
         if scaled is None:
             return {"polish_reason_": "The held-out log-loss did not fall in a polish."}
@@ -357,7 +340,7 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
         thresholds = None
         if data.table.indicator:
             thresholds = np.full(model.labels.learnt.size, float(self.threshold))
-        similarities = pose(kernels[0], data, scaled.centers).similarities
+        similarities = self._poser(scaled.centers)(kernels[0], data).similarities
         self._keep(
             model.with_thresholds(thresholds),
             similarity_=similarity_of(data, similarities),
@@ -368,18 +351,12 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
         )
         return None
 
-    def _axes(self, data: TrainingSet, kernel: Kernel) -> dict[str, np.ndarray]:
-        thin, sigmas, median = not data.complete, np.ones(1), median_of(data, kernel)
-        if kernel.has_width:
-            sigmas = grid_or("sigmas", self.sigmas, default_sigmas(median))
-        regs = np.empty(0)
-        if self.regs is None:
-            regs = default_regs(mean_diagonal(data, kernel, median))
-        regs = grid_or("regs", self.regs, regs[::THIN_REGS] if thin else regs)
-        sharings = np.zeros(1)  # one label shares with nobody
+    def _values(self, data: TrainingSet) -> GridValues:
+        """What is tried, coarser where nothing has a closed form."""
+        thin, sharings = not data.complete, np.zeros(1)  # one label shares with nobody
         if len(data.active) > 1:
             sharings = sharing_grid(self.sharings, THIN_SHARINGS if thin else SHARINGS)
-        return {"sigma": sigmas, "sharing": sharings, "reg": regs}
+        return GridValues.given(self.sigmas, self.regs, sharings, THIN_REGS if thin else 1)
 
     def _pose(self, sums: NormalEquations, rows: SampleRows | None, factors: np.ndarray) -> Posed:
         """The problem that sums pose."""
@@ -388,8 +365,7 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
     def _stream_grid(self, posed: Posed, sums: NormalEquations) -> Grid:
         shared = posed.labels.layout.n_labels > 1
         sharings = sharing_grid(self.sharings, SHARINGS) if shared else np.zeros(1)
-        regs = regs_of_sums(self.regs, sums)
-        axes = {"sigma": np.array([sums.sigma]), "sharing": sharings, "reg": regs}
+        axes = GridValues.given(None, self.regs, sharings).axes_of_sums(sums)
         return Grid(axes, {"reg": self.regs is None})
 
     def _polish_choice(self, sums: NormalEquations) -> PolishChoice:

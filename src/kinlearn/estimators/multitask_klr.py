@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from kinlearn.estimators._checks import check_sharing
-from kinlearn.estimators._classifier import median_of
-from kinlearn.estimators._logistic import one_task_logistic, stopping_of, warn_if_stopped
+from kinlearn.estimators._logistic import stopping_of, warn_if_stopped
 from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task
-from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.posterior import ScoreLayout, uncalibrated
-from kinlearn.problems.logistic import LogisticProblem, TaskLogistic
+from kinlearn.problems.logistic import LogisticPoser
 from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE
 from kinlearn.threads import on_own_threads
 
@@ -156,17 +154,10 @@ n_features_in_, feature_names_in_
         sharing, stopping, kernel = check_sharing(self.sharing), stopping_of(self), self._begin()
         X, tasks, index = self._read_tasks(X, task, sample_weight)
         data = self._read_classes(kernel, X, y, sample_weight, index)
-        median = isinstance(self.sigma, str)
-        sigma = median_of(data, kernel) if median else float(self.sigma)
-        if data.task is None:
-            centers = self._place_centers(data.X, data.rows, kernel, sigma)
-            features = KernelMap(kernel, centers.rows, self.memory_mb)
-            problem = LogisticProblem(one_task_logistic(data, features, centers, 1), stopping)
-        else:
-            centers, distinct = self._task_centers(data, kernel, sigma)
-            features = KernelMap(kernel, centers.rows, self.memory_mb)
-            dual = self._dual(data, features, centers, distinct)
-            problem = LogisticProblem(TaskLogistic(dual), stopping)
+        sigma = self._width(data, kernel)
+        centers = self._task_centers(data, kernel, sigma)
+        pose = LogisticPoser(centers, self.memory_mb, stopping, similarity=self.similarity_)
+        problem = pose(kernel, data)
         point = {"sigma": sigma, "sharing": sharing, "reg": float(self.reg)}
         solution, _ = problem.solve(point, None)
         warn_if_stopped(self, solution.facts)

@@ -6,31 +6,28 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.estimators._checks import check_choice, sharing_grid
-from kinlearn.estimators._classifier import median_of
-from kinlearn.estimators._kernel_grids import KernelGrids
+from kinlearn.estimators._checks import check_choice, refuse_single_row, sharing_grid
 from kinlearn.estimators._logistic import (
+    INSTEAD,
     RULES,
     criterion_of,
     folds_of,
-    one_task_logistic,
     stopping_of,
     warn_if_held_out_stopped,
     warn_if_stopped,
 )
 from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task
 from kinlearn.estimators.kernel_logistic_regression_cv import held_out_norms
-from kinlearn.estimators.lspc_cv import n_widths, one_task_axes
-from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
-from kinlearn.problems.logistic import LogisticProblem, TaskLogistic
-from kinlearn.selection.grid import SHARINGS
+from kinlearn.problems.logistic import LogisticPoser
+from kinlearn.selection.grid import SHARINGS, GridValues
 from kinlearn.selection.held_out import HeldOut
+from kinlearn.selection.kernel_grids import KernelGrids
 from kinlearn.selection.sharing_report import sharing_report
 from kinlearn.selection.tune import tune
 from kinlearn.solvers.logistic_newton import GRADIENT_TOLERANCE
 from kinlearn.threads import on_own_threads
-from kinlearn.training.training_set import TrainingSet, check_groups
+from kinlearn.training.training_set import check_groups
 
 
 class MultiTaskKernelLogisticRegressionCV(TaskClassifier):
@@ -202,36 +199,23 @@ cv_rows_, n_features_in_, feature_names_in_
         kernels = self._begin_several()
         X, tasks, index = self._read_tasks(X, task, sample_weight)
         data = self._read_classes(kernels, X, y, sample_weight, index)
-        if data.n_rows == 1:
-            raise ValueError(
-                "All training rows are identical (1 distinct sample), so nothing can be held out "
-                "to tune on: use KernelLogisticRegression with settings of your own."
-            )
+        refuse_single_row(data.n_rows, INSTEAD)
         groups = check_groups(groups, data.n_passed)
         data.warn_of_copies(groups)
-        median = median_of(data, kernels[0])
         validation = data.validation(folds_of(self.cv, data, groups), groups, seed=self._seed())
         # with one task every degree of sharing is the same model
         sharings = np.zeros(1) if data.task is None else sharings
-        if data.task is None:
-            centers = self._place_centers(data.X, data.rows, kernels[0], median)
-        else:
-            centers, distinct = self._task_centers(data, kernels[0], median)
-        n_fits = n_widths(self) * validation.splits.n_fits
-
-        def pose(kernel: Kernel, data: TrainingSet) -> LogisticProblem:
-            features = KernelMap(kernel, centers.rows, self.memory_mb)
-            if data.task is None:
-                alone = one_task_logistic(data, features, centers, n_fits)
-                return LogisticProblem(alone, stopping)
-            dual = self._dual(data, features, centers, distinct, n_fits * sharings.size)
-            return LogisticProblem(TaskLogistic(dual), stopping)
-
-        def axes_of(kernel: Kernel, data: TrainingSet) -> dict[str, np.ndarray]:
-            axes = one_task_axes(self, data, kernel)
-            return {"sigma": axes["sigma"], "sharing": sharings, "reg": axes["reg"]}
-
-        grids = KernelGrids(self, kernels, pose, axes_of, scoring, vote="sigma")
+        values = GridValues.given(self.sigmas, self.regs, sharings)
+        centers = self._task_centers(data, kernels[0], data.median_width(kernels[0]))
+        pose = LogisticPoser(
+            centers,
+            self.memory_mb,
+            stopping,
+            values.n_widths * validation.splits.n_fits,
+            self.similarity_,
+            values.n_sharings,
+        )
+        grids = KernelGrids(kernels, pose, values, self.metric, scoring, self.combine, vote="sigma")
         posed, learnt = grids.posed(data, validation)
         held_out = HeldOut.of(data, validation, average=self.average)
         tuned = tune(

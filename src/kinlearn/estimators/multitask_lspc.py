@@ -11,7 +11,7 @@ from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators import _task_streaming as task_streaming
 from kinlearn.estimators._add_task import add_task
 from kinlearn.estimators._checks import check_positive, check_sharing
-from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, median_of
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS
 from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task, pose_tasks
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
@@ -19,8 +19,8 @@ from kinlearn.problems.from_sums import Posed
 from kinlearn.problems.one_task import OneTask, one_task_basis
 from kinlearn.problems.problem import Point, Problem
 from kinlearn.problems.sample_rows import SampleRows
-from kinlearn.problems.tasks_dual import task_solution
-from kinlearn.problems.tasks_from_sums import find_sums, most_held_out
+from kinlearn.problems.tasks_dual import TasksDual, task_solution
+from kinlearn.problems.tasks_from_sums import TasksFromSums, most_held_out, sums_are_cheaper
 from kinlearn.selection.fit_point import fit_point
 from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
@@ -248,25 +248,27 @@ held_out_scores_, held_out_links_, held_out_codes_, n_features_in_, feature_name
         data = self._read_classes(kernel, X, y, sample_weight, index)
         groups = check_groups(groups, data.n_passed)
         data.warn_of_copies(groups)
-        median = isinstance(self.sigma, str)
-        sigma = median_of(data, kernel) if median else float(self.sigma)
+        sigma = self._width(data, kernel)
         point = {"sigma": sigma, "sharing": sharing, "reg": float(self.reg)}
         limit = None
+        centers = self._task_centers(data, kernel, sigma)
+        features = KernelMap(kernel, centers.rows, self.memory_mb)
         if data.task is None:
-            centers = self._place_centers(data.X, data.rows, kernel, sigma)
-            features = KernelMap(kernel, centers.rows, self.memory_mb)
             basis = one_task_basis(data, features, centers, self.basis, n_decompositions=1)
             problem: Problem = OneTask(basis, data)
             limit = MAX_HELD_OUT_ROWS if basis.fixed_centers else None
         else:
-            centers, distinct = self._task_centers(data, kernel, sigma)
-            features = KernelMap(kernel, centers.rows, self.memory_mb)
-            sums = None
-            if groups is None and self.reg > 0:
-                sums = find_sums(features, centers, data, self.similarity_)
-            if sums is not None:
-                limit = most_held_out(self.similarity_, MAX_HELD_OUT_ROWS)
-            problem = sums or self._dual(data, features, centers, distinct)
+            everything, W = centers.everything, self.similarity_
+            if (
+                not everything
+                and groups is None
+                and self.reg > 0
+                and sums_are_cheaper(centers, data, W)
+            ):
+                limit = most_held_out(W, MAX_HELD_OUT_ROWS)
+                problem = TasksFromSums.of(features, data, W)
+            else:
+                problem = TasksDual.of(features, data, W, own_centers=everything)
         validation = None
         if self.posterior == "calibrated" and data.n_rows > 1:
             validation = data.validation(

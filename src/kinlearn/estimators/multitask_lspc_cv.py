@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,35 +10,33 @@ from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators import _task_streaming as task_streaming
 from kinlearn.estimators._add_task import add_task
-from kinlearn.estimators._checks import check_choice, kernel_list, sharing_grid
-from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, median_of, view
-from kinlearn.estimators._kernel_grids import KernelGrids
-from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task, pose_tasks
-from kinlearn.estimators.lspc_cv import (
-    halving_of,
-    n_widths,
-    one_task_axes,
-    one_task_poser,
+from kinlearn.estimators._checks import (
+    check_choice,
+    kernel_list,
     refuse_single_row,
-    regs_of_sums,
-    repeated_search,
+    sharing_grid,
 )
-from kinlearn.kernels import Kernel, KernelMap, resolve_kernel
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, view
+from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task, pose_tasks
+from kinlearn.kernels import resolve_kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.kernels.words import are_words
 from kinlearn.problems.from_sums import Posed
-from kinlearn.problems.problem import Problem
+from kinlearn.problems.learnt_metric import Pose
+from kinlearn.problems.one_task import OneTaskPoser
 from kinlearn.problems.sample_rows import SampleRows
-from kinlearn.problems.tasks_from_sums import TasksFromSums, most_held_out, sums_are_cheaper
+from kinlearn.problems.tasks_dual import DualPoser
+from kinlearn.problems.tasks_from_sums import SumsPoser, most_held_out, sums_are_cheaper
 from kinlearn.selection import combine as combining
-from kinlearn.selection.grid import SHARINGS, Grid
-from kinlearn.selection.held_out import HeldOut
+from kinlearn.selection.grid import SHARINGS, Grid, GridValues
+from kinlearn.selection.held_out import HeldOut, HoldingOut
+from kinlearn.selection.kernel_grids import KernelGrids
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.sharing_report import sharing_report
-from kinlearn.selection.tune import tune
+from kinlearn.selection.tune import Repeated, tune
 from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
-from kinlearn.training.training_set import TrainingSet, check_groups
+from kinlearn.training.training_set import check_groups
 
 # Leave-one-out scores of this many rows settle a grid, where each point is solved from sums.
 GRID_ROWS = 5000
@@ -266,44 +263,43 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
             kernels = [*kernels, resolve_kernel("cosine")]
         groups = check_groups(groups, data.n_passed)
         data.warn_of_copies(groups)
-        median, seed = median_of(data, kernels[0]), self._seed()
-        repeated = None
-        pose: Callable[[Kernel, TrainingSet], Problem]
-        if data.task is None:
-            refuse_single_row(data, "MultiTaskLSPC")
-            # with one task every degree of sharing is the same model
-            sharings = np.zeros(1)
-            centers = self._place_centers(data.X, data.rows, kernels[0], median)
-            limit = None if centers.everything else MAX_HELD_OUT_ROWS
-            validation = data.validation(self.cv, groups, max_rows=limit, seed=seed)
-            pose = one_task_poser(self, data.n_rows, centers, len(kernels))
-            repeated = repeated_search(self.cv, groups, seed, data, centers)
+        alone, n_kernels = data.task is None, len(kernels)
+        # with one task every degree of sharing is the same model
+        sharings = np.zeros(1) if alone else sharings
+        values = GridValues.given(self.sigmas, self.regs, sharings)
+        holding_out = HoldingOut(self.cv, groups, self._seed())
+        centers = self._task_centers(data, kernels[0], data.median_width(kernels[0]))
+        pose: Pose
+        if alone:
+            refuse_single_row(data.n_rows, "MultiTaskLSPC, which then predicts class frequencies")
+            validation = holding_out.of(data, None if centers.everything else MAX_HELD_OUT_ROWS)
+            memory = self.memory_mb
+            pose = OneTaskPoser(centers, data.n_rows, memory, values.n_widths, n_kernels)
         else:
-            centers, distinct = self._task_centers(data, kernels[0], median)
-            validation = data.validation(self.cv, groups, seed=seed)
-            from_sums = validation.splits.leave_one_out and sums_are_cheaper(
-                centers, data, self.similarity_
-            )
-            if from_sums:
+            validation = holding_out.of(data)
+            n_decompositions = values.n_widths * values.n_sharings * n_kernels
+            pose = DualPoser(centers, self.memory_mb, self.similarity_, n_decompositions)
+            if (
+                not centers.everything
+                and validation.splits.leave_one_out
+                and sums_are_cheaper(centers, data, self.similarity_)
+            ):
+                pose = SumsPoser(centers, self.memory_mb, self.similarity_)
                 limit = most_held_out(self.similarity_, GRID_ROWS)
                 validation = data.validation(
-                    "loo", groups, max_rows=limit, by_task=False, seed=seed
+                    "loo", groups, max_rows=limit, by_task=False, seed=holding_out.seed
                 )
-
-            def pose(kernel: Kernel, data: TrainingSet) -> Problem:
-                features = KernelMap(kernel, centers.rows, self.memory_mb)
-                if from_sums:
-                    return TasksFromSums.of(features, data, self.similarity_)
-                n_decompositions = n_widths(self) * len(sharings) * len(kernels)
-                return self._dual(data, features, centers, distinct, n_decompositions)
-
-        def axes_of(kernel: Kernel, data: TrainingSet) -> dict[str, np.ndarray]:
-            axes = one_task_axes(self, data, kernel)
-            return {"sigma": axes["sigma"], "sharing": sharings, "reg": axes["reg"]}
-
-        vote, thinned = (None, None) if data.task is None else ("sigma", THINNED)
-        halving = halving_of(self.cv, groups, seed) if data.task is None else None
-        grids = KernelGrids(self, kernels, pose, axes_of, scoring, vote, thinned, halving)
+        grids = KernelGrids(
+            kernels,
+            pose,
+            values,
+            self.metric,
+            scoring,
+            self.combine,
+            vote=None if alone else "sigma",
+            thinned=None if alone else THINNED,
+            halving=holding_out if alone else None,
+        )
         posed, learnt = grids.posed(data, validation)
         tuned = tune(
             posed,
@@ -311,11 +307,11 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
             scoring,
             self.combine,
             scales=self.posterior == "calibrated",
-            repeated=repeated,
+            repeated=Repeated.where_cheap(holding_out, data, centers) if alone else None,
             say=self._say,
         )
         facts, solution = tuned.facts(self.store_cv_scores), tuned.solution
-        if data.task is None:
+        if alone:
             solution = of_one_task(solution, 1.0)
         else:
             assert tasks is not None
@@ -336,10 +332,10 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
         return pose_tasks(self, sums, rows, factors)
 
     def _stream_grid(self, posed: Posed, sums: NormalEquations) -> Grid:
-        regs, alone = regs_of_sums(self.regs, sums), len(posed.facts["similarity_"]) == 1
+        alone = len(posed.facts["similarity_"]) == 1
         # with one task every degree of sharing is the same model
         sharings = np.zeros(1) if alone else sharing_grid(self.sharings, SHARINGS)
-        axes = {"sigma": np.array([sums.sigma]), "sharing": sharings, "reg": regs}
+        axes = GridValues.given(None, self.regs, sharings).axes_of_sums(sums)
         growing = {"reg": self.regs is None}
         return Grid(axes, growing) if alone else Grid(axes, growing, vote="sigma", thinned=THINNED)
 

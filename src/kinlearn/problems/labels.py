@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from kinlearn.kernels import KernelMap
+from kinlearn.kernels import Kernel, KernelMap
+from kinlearn.problems.costs import WARN_FULL_ROWS, warn_if_large
+from kinlearn.problems.one_task import warn_if_indefinite
 from kinlearn.problems.problem import Array, Axes, Point, Solution, all_points, by_width
 from kinlearn.solvers.label_fits import (
     IterativeFit,
@@ -21,6 +24,7 @@ from kinlearn.solvers.label_fits import (
 from kinlearn.solvers.label_problems import LabelProblem, class_problems, indicator_problems
 from kinlearn.solvers.label_similarity import Similarity
 from kinlearn.threads import side_by_side
+from kinlearn.training.centers import Centers
 from kinlearn.training.splits import Splits
 from kinlearn.training.training_set import TrainingSet
 
@@ -195,6 +199,51 @@ class LabelsProblem:
                 self._measure = measure
         out = np.empty_like(measure) if self.keep else measure
         return self.features.kernel.profile(measure, sigma, out)
+
+
+@dataclass(frozen=True)
+class LabelsPoser:
+    """Compares the labels and poses their problem, in any kernel.
+
+    Attributes
+    ----------
+    centers : Centers
+    memory_mb : float
+        Bound on the memory of kernel blocks.
+    similarity, n_similar, solver, tol, max_iter
+        As in :class:`LabelsProblem`.
+    n_widths : int
+        How many will be asked for.
+    """
+
+    centers: Centers
+    memory_mb: float
+    similarity: Similarity
+    n_similar: int | None
+    tol: float
+    max_iter: int
+    n_widths: int = 1
+    solver: str = "auto"
+
+    def __call__(self, kernel: Kernel, data: TrainingSet) -> LabelsProblem:
+        centers = self.centers
+        if centers.everything and data.n_rows > WARN_FULL_ROWS:
+            weighted = data.complete and data.weights is not None
+            warn_if_large(data.n_rows, self.n_widths, weighted)
+        problem = LabelsProblem(
+            KernelMap(kernel, centers.rows, self.memory_mb),
+            data,
+            self.similarity,
+            self.n_similar,
+            own_centers=centers.everything,
+            keep=self.n_widths > 1,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        if centers.everything and not kernel.has_feature_space:
+            warn_if_indefinite(problem.features.square_measure(data.X))
+        return problem
 
 
 def _problems(

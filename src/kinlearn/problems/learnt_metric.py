@@ -29,7 +29,7 @@ from kinlearn.training.training_set import TrainingSet
 TWO_HALVES = 800
 
 Index = NDArray[np.intp]
-Pose = Callable[[Kernel, TrainingSet], Problem]
+Pose = Callable[[Kernel, TrainingSet], Problem]  # poses a problem for a kernel and rows
 
 
 class MetricFromRows:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.kernels import KernelMap
+from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.measures import Rows
+from kinlearn.problems.costs import WARN_FULL_ROWS, warn_if_large
 from kinlearn.problems.problem import Array, Axes, Point, Solution, by_width
 from kinlearn.problems.tasks_dual import TasksDual
 from kinlearn.solvers.held_out_copies import remaining
@@ -19,7 +20,9 @@ from kinlearn.solvers.logistic_path import FeaturePath, Stopping
 from kinlearn.solvers.logistic_tasks import TaskPath
 from kinlearn.solvers.task_covariance import unseen_weight
 from kinlearn.threads import side_by_side
+from kinlearn.training.centers import Centers
 from kinlearn.training.splits import Block, Leaving, Splits
+from kinlearn.training.training_set import TrainingSet
 
 Index = NDArray[np.intp]
 
@@ -314,3 +317,55 @@ class TaskLogistic:
             shared[at] += weight * (unseen * theta.mean(axis=0))
             effort += found
         return Solution(sigmas, coef, shared, _facts(effort))
+
+
+@dataclass(frozen=True)
+class LogisticPoser:
+    """Poses the problem of one task or of several, in any kernel.
+
+    Attributes
+    ----------
+    centers : Centers
+    memory_mb : float
+        Bound on the memory of kernel blocks.
+    stopping : Stopping
+        Which solver, and how far.
+    n_fits : int
+        How many fits of one task there will be, to say what they take.
+    similarity : ndarray of shape (T, T), optional
+        Between tasks.
+    n_sharings : int
+        How many degrees of sharing there are.
+    """
+
+    centers: Centers
+    memory_mb: float
+    stopping: Stopping
+    n_fits: int = 1
+    similarity: Array | None = None
+    n_sharings: int = 1
+
+    def __call__(self, kernel: Kernel, data: TrainingSet) -> LogisticProblem:
+        centers = self.centers
+        features = KernelMap(kernel, centers.rows, self.memory_mb)
+        if data.task is not None:
+            assert self.similarity is not None
+            design = TasksDual.of(
+                features,
+                data,
+                self.similarity,
+                own_centers=centers.everything,
+                n_decompositions=self.n_fits * self.n_sharings,
+            )
+            return LogisticProblem(TaskLogistic(design), self.stopping)
+        if centers.everything and data.n_rows > WARN_FULL_ROWS:
+            warn_if_large(data.n_rows, self.n_fits, weighted=False)
+        alone = SingleLogistic(
+            features,
+            data.X,
+            data.targets,
+            data.filled_weights,
+            centers.positions if centers.everything else None,
+            data.unit_targets,
+        )
+        return LogisticProblem(alone, self.stopping)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 
-from kinlearn.kernels import KernelMap
+from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.problems.basis import FAST_ROWS, Basis, FullBasis, Spectrum, square_basis
 from kinlearn.problems.costs import WARN_FULL_ROWS, warn_if_large
 from kinlearn.problems.fixed_basis import ClasswiseFixedBasis, FixedBasis
@@ -21,6 +22,8 @@ from kinlearn.training.training_set import TrainingSet
 
 # Decompositions kept for the refit, instead of being made again, up to this much memory.
 KEPT_SPECTRA_MB = 1024
+# Up to this many rows a problem can be posed again on some of them, after it was decomposed.
+POSED_AGAIN = 250
 
 
 class OneTask:
@@ -117,6 +120,42 @@ class OneTask:
         if keep or known is not None:
             self.kept[sigma] = (spectrum, single)
         return spectrum
+
+
+@dataclass(frozen=True)
+class OneTaskPoser:
+    """Poses the problem of one task in any kernel; of fewer than all rows every one is a centre.
+
+    Attributes
+    ----------
+    centers : Centers
+        Of all rows.
+    n_rows : int
+        How many distinct rows these are.
+    memory_mb : float
+        Bound on the memory of kernel blocks.
+    n_widths, n_kernels : int
+        How many there are, before any widening.
+    basis, precision : str
+        As in :func:`one_task_basis` and :class:`OneTask`.
+    """
+
+    centers: Centers
+    n_rows: int
+    memory_mb: float
+    n_widths: int
+    n_kernels: int
+    basis: str = "full"
+    precision: str = "auto"
+
+    def __call__(self, kernel: Kernel, data: TrainingSet) -> OneTask:
+        own = self.centers
+        if data.n_rows < self.n_rows and (own.positions is not None or own.everything):
+            own = Centers(data.X, np.arange(data.n_rows), True)
+        features = KernelMap(kernel, own.rows, self.memory_mb)
+        keep = data.n_rows <= POSED_AGAIN
+        found = one_task_basis(data, features, own, self.basis, self.n_widths, keep)
+        return OneTask(found, data, self.precision, KEPT_SPECTRA_MB / self.n_kernels)
 
 
 def one_task_basis(

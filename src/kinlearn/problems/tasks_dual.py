@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
-from kinlearn.kernels import KernelMap
+from kinlearn.kernels import Kernel, KernelMap
+from kinlearn.problems.costs import WARN_TASK_ROWS, warn_if_many_task_rows
 from kinlearn.problems.problem import Array, Axes, Point, Solution
 from kinlearn.solvers import multitask_dual as dual
 from kinlearn.solvers.multitask_held_out import held_out, leave_one_out_single
 from kinlearn.solvers.multitask_wide import WideFeatures
 from kinlearn.solvers.task_covariance import task_covariances, unseen_weight
 from kinlearn.threads import side_by_side, threaded_blas
+from kinlearn.training.centers import Centers
 from kinlearn.training.splits import Splits
 from kinlearn.training.training_set import TrainingSet
 
@@ -108,9 +110,18 @@ class TasksDual:
         features: KernelMap,
         data: TrainingSet,
         similarity: Array,
-        own: NDArray[np.intp] | None = None,
+        *,
+        own_centers: bool,
+        n_decompositions: int = 1,
     ) -> TasksDual:
-        """Measure the rows against the centres once."""
+        """Measure the rows against the centres once; `own_centers` if these are all rows."""
+        if data.n_rows > WARN_TASK_ROWS:
+            warn_if_many_task_rows(data.n_rows, n_decompositions)
+        own = None
+        if own_centers:
+            # a row seen in other tasks, too, stays a centre when it is held out of one
+            place = data.by_features.member
+            own = np.where(np.bincount(place)[place] == 1, place, -1)
         return cls(
             features,
             features.measure.block(data.X),
@@ -350,3 +361,32 @@ class TasksDual:
             np.array([sigma]), theta[None], shared[None], used, self.weight_per_task
         )
         return found, scores
+
+
+@dataclass(frozen=True)
+class DualPoser:
+    """Poses the problem of tasks in the dual, in any kernel.
+
+    Attributes
+    ----------
+    centers : Centers
+    memory_mb : float
+        Bound on the memory of kernel blocks.
+    similarity : ndarray of shape (T, T)
+    n_decompositions : int
+        How many widths and degrees of sharing there are, of all kernels.
+    """
+
+    centers: Centers
+    memory_mb: float
+    similarity: Array
+    n_decompositions: int
+
+    def __call__(self, kernel: Kernel, data: TrainingSet) -> TasksDual:
+        return TasksDual.of(
+            KernelMap(kernel, self.centers.rows, self.memory_mb),
+            data,
+            self.similarity,
+            own_centers=self.centers.everything,
+            n_decompositions=self.n_decompositions,
+        )

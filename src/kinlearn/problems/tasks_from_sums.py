@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.kernels import KernelMap
+from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.kernels.measures import Rows
 from kinlearn.problems.problem import Array, Axes, Point, Solution
 from kinlearn.problems.tasks_dual import task_solution
@@ -198,19 +198,11 @@ def _whole_tasks(order: Index, task: Index) -> list[Index]:
     return np.split(order, chosen)
 
 
-def find_sums(
-    features: KernelMap, centers: Centers, data: TrainingSet, similarity: Array
-) -> TasksFromSums | None:
-    """The problem from sums, or None where the dual is cheaper or every row is a centre."""
-    if not sums_are_cheaper(centers, data, similarity):
-        return None
-    return TasksFromSums.of(features, data, similarity)
-
-
 def sums_are_cheaper(centers: Centers, data: TrainingSet, similarity: Array) -> bool:
-    """Whether tasks are better solved from sums than in the dual."""
-    if centers.everything:
-        return False  # rows held out would have to take their centres with them
+    """Whether tasks are better solved from sums than in the dual, where not all rows are centres.
+
+    Rows held out would have to take their centres with them.
+    """
     alike = effective_sharing(similarity, 0.5) is not None
     n_centers = int(centers.rows.shape[0])
     return primal_is_cheaper(data.n_rows, n_centers, len(similarity), alike)
@@ -221,3 +213,16 @@ def most_held_out(similarity: Array, at_most: int) -> int:
     if effective_sharing(similarity, 0.5) is None:
         return min(at_most, GENERAL_HELD_OUT_ROWS)
     return at_most
+
+
+@dataclass(frozen=True)
+class SumsPoser:
+    """Poses the problem of tasks from sums, in any kernel."""
+
+    centers: Centers
+    memory_mb: float
+    similarity: Array
+
+    def __call__(self, kernel: Kernel, data: TrainingSet) -> TasksFromSums:
+        features = KernelMap(kernel, self.centers.rows, self.memory_mb)
+        return TasksFromSums.of(features, data, self.similarity)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -265,51 +265,50 @@ def refined_weights(
     return v / v.sum()
 
 
-def missed_points(
-    scores: Iterable[np.ndarray],
+def worth_beside(
     mixed: np.ndarray,
     targets: np.ndarray,
     weights: np.ndarray,
     n_smooth: float,
-) -> np.ndarray:
-    """How far a Newton step into each point's weight alone would lower the log-loss of a mix.
+) -> Callable[[np.ndarray], float]:
+    """How far a Newton step into a point's weight alone would lower the log-loss of a mix.
 
     Least squares chooses the points of a stack, and may leave out some that log-loss has a use for.
     The loss and the prior of a weight are those of :func:`refined_weights`.
 
     Parameters
     ----------
-    scores : iterable of P ndarrays of shape (R, c)
-        Held-out scores of points, one at a time: all of them may be a large array.
     mixed : ndarray of shape (R, c)
-        Those of the mix.
+        Held-out scores of the mix.
     targets, weights, n_smooth
         As in :func:`refined_weights`.
 
     Returns
     -------
-    ndarray of shape (P,)
-        Sums over rows; zero where a weight would have to be negative.
+    callable
+        Of the held-out scores of a point, (R, c), the sum over rows; zero where its weight would
+        have to be negative.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from kinlearn.selection.combine import missed_points
+    >>> from kinlearn.selection.combine import worth_beside
     >>> good, bad = np.eye(2)[[0, 1, 0, 1]], np.eye(2)[[0, 0, 1, 1]]
-    >>> gains = missed_points(np.stack([good, bad]), bad, good, np.ones(4), 4)
-    >>> bool(gains[0] > gains[1])
+    >>> worth = worth_beside(bad, good, np.ones(4), 4)
+    >>> worth(good) > worth(bad)
     True
     """
     mixed = mixed - mixed.mean(axis=1, keepdims=True)
     p = softmax(fit_beta(mixed, targets, weights, n_smooth) * mixed, axis=1)
     error = weights[:, None] * (p - smooth(targets, n_smooth))
-    gains = []
-    for q in scores:
+
+    def worth(q: np.ndarray) -> float:
         slope = float(np.vdot(q, error))
         mean = np.einsum("nc,nc->n", q, p)
         curvature = float(weights @ (np.einsum("nc,nc,nc->n", q, q, p) - np.square(mean)))
-        gains.append(slope**2 / (2.0 * (curvature + 1.0)) if slope < 0.0 else 0.0)
-    return np.array(gains)
+        return slope**2 / (2.0 * (curvature + 1.0)) if slope < 0.0 else 0.0
+
+    return worth
 
 
 def newton_aim(

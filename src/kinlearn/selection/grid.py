@@ -1,4 +1,4 @@
-"""The grid of one kernel's problem: evaluated, and widened where its optimum sits on an edge."""
+"""The grid of one kernel's problem: what is tried, scored, and widened at an edge."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from kinlearn.kernels.evaluation import KernelMap
 from kinlearn.kernels.library import Kernel
+from kinlearn.kernels.measures import Rows
 from kinlearn.problems.problem import Axes, Point, Problem, all_points
 from kinlearn.selection.held_out import HeldOut
 from kinlearn.selection.scoring import score_grid, why_undefined
+from kinlearn.sums import NormalEquations
+from kinlearn.training.training_set import TrainingSet
 
 Array: TypeAlias = NDArray[np.float64]
+Index: TypeAlias = NDArray[np.intp]
 
 WIDTH_FACTORS = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 REG_EXPONENTS = np.linspace(-7.0, 0.5, 20)
@@ -25,6 +30,71 @@ WIDEN_REGS = 5
 FEW_VALUES = 10
 # An edge is worth moving while the last step towards it still gained this share of the score.
 MATERIAL_GAIN = 1e-2
+# Rows whose k(x, x) the default regs are scaled by.
+DIAGONAL_ROWS = 500
+
+
+@dataclass(frozen=True)
+class GridValues:
+    """The values of every parameter to begin with, as given or by default.
+
+    Attributes
+    ----------
+    sigmas, regs : ndarray or None
+        As given; None for those that suit the rows and a kernel.
+    sharings : ndarray, optional
+        Degrees of sharing; left out where nothing is shared.
+    every : int
+        Of the default regs, every so many.
+    """
+
+    sigmas: Array | None
+    regs: Array | None
+    sharings: Array | None = None
+    every: int = 1
+
+    @classmethod
+    def given(
+        cls, sigmas: Any, regs: Any, sharings: Array | None = None, every: int = 1
+    ) -> GridValues:
+        """Those of a user, checked."""
+        return cls(check_grid("sigmas", sigmas), check_grid("regs", regs), sharings, every)
+
+    @property
+    def n_widths(self) -> int:
+        """How many widths a kernel is tried with, before any widening."""
+        return (WIDTH_FACTORS if self.sigmas is None else self.sigmas).size
+
+    @property
+    def n_sharings(self) -> int:
+        """How many degrees of sharing are tried."""
+        return 1 if self.sharings is None else self.sharings.size
+
+    def axes(self, kernel: Kernel, data: TrainingSet) -> Axes:
+        """The axes of a kernel's grid over training rows."""
+        median, sigmas = data.median_width(kernel), np.ones(1)
+        if kernel.has_width:
+            sigmas = default_sigmas(median) if self.sigmas is None else self.sigmas
+        regs = self.regs
+        if regs is None:
+            some = np.unique(np.linspace(0, data.n_rows - 1, DIAGONAL_ROWS).astype(np.intp))
+            scale = mean_diagonal(kernel, data.X[some], median, data.rows.first[some])
+            regs = default_regs(scale)[:: self.every]
+        return self._named(sigmas, regs)
+
+    def axes_of_sums(self, sums: NormalEquations) -> Axes:
+        """The same of sums, which have one width."""
+        sample, scale, regs = sums.held_out_sample(), 1.0, self.regs
+        if regs is None:
+            kernel = sums.features().kernel
+            if sample is not None:
+                scale = mean_diagonal(kernel, sample.X[:DIAGONAL_ROWS], sums.sigma)
+            regs = default_regs(scale)
+        return self._named(np.array([sums.sigma]), regs)
+
+    def _named(self, sigmas: Array, regs: Array) -> Axes:
+        shared = {} if self.sharings is None else {"sharing": self.sharings}
+        return {"sigma": sigmas, **shared, "reg": regs}
 
 
 @dataclass(frozen=True)
@@ -189,6 +259,27 @@ def default_regs(diagonal_scale: float = 1.0) -> Array:
 def default_sigmas(median: float) -> Array:
     """Return the widths around the median distance."""
     return median * WIDTH_FACTORS
+
+
+def mean_diagonal(kernel: Kernel, X: Rows, sigma: float, own: Index | None = None) -> float:
+    """Return the mean of |k(x, x)| over rows; `own` are their columns of a precomputed kernel."""
+    if kernel.unit_diagonal:
+        return 1.0
+    if kernel.name == "precomputed" and own is not None:
+        diagonal = np.asarray(X[np.arange(len(own)), own]).ravel()
+    else:
+        diagonal = np.diagonal(KernelMap(kernel, X).square(sigma))
+    return max(float(np.abs(diagonal).mean()), np.finfo(np.float64).tiny ** 0.25)
+
+
+def check_grid(name: str, values: Any) -> Array | None:
+    """Return a grid of positive numbers, sorted, each once; None where nothing was given."""
+    if values is None:
+        return None
+    grid = np.unique(np.asarray(values, dtype=np.float64).ravel())
+    if grid.size == 0 or not (np.isfinite(grid).all() and (grid > 0).all()):
+        raise ValueError(f"{name} must hold positive numbers, but {values!r} was given.")
+    return grid
 
 
 def widen(values: Array, side: int, count: int) -> Array:

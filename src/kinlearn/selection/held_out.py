@@ -25,6 +25,30 @@ Index: TypeAlias = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
+class HoldingOut:
+    """How rows are held out, in words that hold for a part of them, too.
+
+    Attributes
+    ----------
+    cv, groups, seed
+        As in :meth:`TrainingSet.validation`.
+    """
+
+    cv: Any
+    groups: Index | None
+    seed: int
+
+    @property
+    def of_any_rows(self) -> bool:
+        """Whether it may be asked of a part: folds of the user's own speak of all rows."""
+        return isinstance(self.cv, (str, int, np.integer))
+
+    def of(self, data: TrainingSet, max_rows: int | None = None) -> Validation:
+        """What is held out of rows."""
+        return data.validation(self.cv, self.groups, max_rows=max_rows, seed=self.seed)
+
+
+@dataclass(frozen=True)
 class Columns:
     """What the score columns of a problem are fitted to.
 

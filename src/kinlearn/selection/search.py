@@ -21,11 +21,11 @@ from kinlearn.selection.combine import (
     HALF_AVERAGED_TASKS,
     MATERIAL_LOSS,
     averaged_share,
-    missed_points,
     refined_weights,
     stacked_weights,
     weighted_gram,
     within_se_weights,
+    worth_beside,
 )
 from kinlearn.selection.grid import GridPart, PosedGrid
 from kinlearn.selection.held_out import HeldOut
@@ -263,7 +263,8 @@ class GridSearch:
                 break
             left = np.setdiff1d(np.flatnonzero(others), used)
             mixed = np.tensordot(out[used], kept, axes=1)
-            gains = missed_points(pairs(left), mixed, targets, counts, rows.n_smooth)
+            worth = worth_beside(mixed, targets, counts, rows.n_smooth)
+            gains = np.array([worth(scores) for scores in pairs(left)])
             fresh = self._best_of_widths(left, gains)
             if fresh.size == 0:
                 break

@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.posterior import Calibration
+from kinlearn.problems.one_task import POSED_AGAIN
 from kinlearn.problems.problem import Solution
 from kinlearn.selection.grid import PosedGrid
 from kinlearn.selection.held_out import (
     HeldOut,
+    HoldingOut,
     gathered,
     rows_of_others,
     with_own_share,
@@ -25,6 +27,8 @@ from kinlearn.selection.held_out import (
 )
 from kinlearn.selection.search import GridSearch, Learnt, joined
 from kinlearn.threads import side_by_side
+from kinlearn.training.centers import Centers
+from kinlearn.training.training_set import TrainingSet
 
 Array: TypeAlias = NDArray[np.float64]
 Index: TypeAlias = NDArray[np.intp]
@@ -79,18 +83,26 @@ class Repeated:
 
     Parameters
     ----------
-    cv, groups, seed
+    holding_out : HoldingOut
         How rows were held out.
     """
 
-    def __init__(self, cv: Any, groups: Index | None, seed: int) -> None:
-        self.cv, self.groups, self.seed = cv, groups, seed
+    def __init__(self, holding_out: HoldingOut) -> None:
+        self.holding_out = holding_out
+
+    @classmethod
+    def where_cheap(
+        cls, holding_out: HoldingOut, data: TrainingSet, centers: Centers
+    ) -> Repeated | None:
+        """Repeats searches of few rows, all of them centres; None where that is costly."""
+        few = data.n_rows <= POSED_AGAIN and centers.everything
+        return cls(holding_out) if few and holding_out.of_any_rows else None
 
     def search(self, search: GridSearch, passed: Index) -> GridSearch:
         """The search without some rows as passed."""
         assert search.rows.data is not None
         data, kept = search.rows.data.without(passed)
-        validation = data.validation(self.cv, self.groups, seed=self.seed)
+        validation = self.holding_out.of(data)
         scores = joined(
             [
                 cast(Any, part.problem).part(kept, data).held_out(part.axes, validation.splits)

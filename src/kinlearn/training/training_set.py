@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d, compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
+from kinlearn.kernels.library import Kernel, median_width
 from kinlearn.kernels.measures import Rows
 from kinlearn.training.copies import DistinctRows, Units, find_distinct_rows, find_units
 from kinlearn.training.copy_folds import validation_by_copies
@@ -114,6 +115,18 @@ class TrainingSet:
         """Task number of each distinct row."""
         assert self.task is not None
         return self.task[self.rows.first]
+
+    @cached_property
+    def by_features(self) -> DistinctRows:
+        """The rows that differ by their features: one seen in several tasks counts once."""
+        return find_distinct_rows(self.X)
+
+    def median_width(self, kernel: Kernel) -> float:
+        """The median distance between rows that differ by their features."""
+        if self.task is None:
+            return median_width(self.X, kernel, self.rows.canonical)
+        distinct = self.by_features
+        return median_width(self.X[distinct.first], kernel, distinct.canonical)
 
     @cached_property
     def unit_codes(self) -> Index:

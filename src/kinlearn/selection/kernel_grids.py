@@ -8,19 +8,17 @@ as a bound on decompositions allows. Of a kernel without weight there, the best 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kinlearn.estimators._checks import check_choice
 from kinlearn.kernels.library import Kernel
-from kinlearn.problems.learnt_metric import InLearntMetric, MetricFromRows
+from kinlearn.problems.learnt_metric import InLearntMetric, MetricFromRows, Pose
 from kinlearn.problems.one_task import OneTask
 from kinlearn.problems.problem import Axes, Problem
-from kinlearn.selection.grid import Grid, PosedGrid
-from kinlearn.selection.held_out import HeldOut
+from kinlearn.selection.grid import Grid, GridValues, PosedGrid
+from kinlearn.selection.held_out import HeldOut, HoldingOut
 from kinlearn.selection.search import GridSearch
 from kinlearn.training.folds import Validation
 from kinlearn.training.training_set import TrainingSet
@@ -43,9 +41,6 @@ WORTH_OF_METRIC, WORTH_BESIDE = 0.15, 0.3
 # Of every class, so many rows are in that part, if there are.
 LEAST_OF_CLASS = 5
 
-Pose = Callable[[Kernel, TrainingSet], Problem]
-AxesOf = Callable[[Kernel, TrainingSet], Axes]
-
 
 @dataclass(frozen=True)
 class KernelGrids:
@@ -53,32 +48,35 @@ class KernelGrids:
 
     Attributes
     ----------
-    estimator : estimator
-        Whose `metric`, `sigmas`, `regs` and `combine` are asked for.
     kernels : list of Kernel
         As given.
     pose : callable
         Poses the problem for a kernel and rows.
-    axes_of : callable
-        The axes of a kernel's grid, over rows.
-    vote, thinned : str, optional
-        As in :class:`Grid`.
+    values : GridValues
+        What to begin with.
+    metric : {"diagonal", "full", "auto"} or None
+        Which metric to learn, if any.
     scoring : str or callable
         The criterion.
-    halving : callable, optional
-        Gives what is held out of a part of the rows, where the grid may be tried on such first.
+    combine : {"stack", "within_se", "best"}
+        How points become one model.
+    vote, thinned : str, optional
+        As in :class:`Grid`.
+    halving : HoldingOut, optional
+        What is held out of a part of the rows, where the grid may be tried on such first.
     automatic : {"diagonal", "full"}
         What ``metric="auto"`` is.
     """
 
-    estimator: Any
     kernels: list[Kernel]
     pose: Pose
-    axes_of: AxesOf
+    values: GridValues
+    metric: str | None
     scoring: Any
+    combine: str = "stack"
     vote: str | None = None
     thinned: str | None = None
-    halving: Callable[[TrainingSet], Validation] | None = None
+    halving: HoldingOut | None = None
     automatic: str = "diagonal"
 
     def posed(
@@ -109,16 +107,12 @@ class KernelGrids:
 
     def _metric(self, data: TrainingSet) -> str | None:
         """The kind of metric to learn, if any."""
-        metric = self.estimator.metric
-        if metric is None:
-            return None
-        check_choice("metric", metric, METRICS)
         if not any(kernel.name in IN_METRIC for kernel in self.kernels):
             return None
-        if metric == "auto":
+        if self.metric == "auto":
             worth = data.n_rows >= METRIC_ROWS and data.X.shape[1] > 1
             return self.automatic if worth else None
-        return metric
+        return self.metric
 
     def _grids(
         self,
@@ -139,8 +133,8 @@ class KernelGrids:
             if metric != "plain":
                 assert learnt is not None
                 seen = kernel.in_metric(learnt.metric)
-            axes = self.axes_of(seen, data)
-            if metric != "plain" and self.estimator.sigmas is None:
+            axes = self.values.axes(seen, data)
+            if metric != "plain" and self.values.sigmas is None:
                 # each costs a decomposition for every fold, and the ends are hardly ever used
                 axes = {**axes, "sigma": axes["sigma"][1:-1]}
             if kept is not None:
@@ -152,7 +146,7 @@ class KernelGrids:
                 assert learnt is not None
                 problem = InLearntMetric(self.pose, kernel, learnt)
             name = {"kernel": kernel.name} if len(self.kernels) > 1 else {}
-            name |= {"metric": metric} if self.estimator.metric is not None else {}
+            name |= {"metric": metric} if self.metric is not None else {}
             grid = self._grid(problem, seen, axes, widths_grow=kept is None)
             posed.append(PosedGrid(problem, grid, seen, name))
         return posed
@@ -161,9 +155,9 @@ class KernelGrids:
         if isinstance(problem, InLearntMetric):
             return Grid(axes, {}, vote=self.vote, thinned=self.thinned)
         lowest = {"reg": problem.least_reg(axes["reg"])} if isinstance(problem, OneTask) else {}
-        growing = {"reg": self.estimator.regs is None}
+        growing = {"reg": self.values.regs is None}
         if widths_grow:
-            growing["sigma"] = self.estimator.sigmas is None and kernel.has_width
+            growing["sigma"] = self.values.sigmas is None and kernel.has_width
         return Grid(axes, growing, lowest, self.vote, self.thinned)
 
     def _seen_on_part(
@@ -171,17 +165,18 @@ class KernelGrids:
     ) -> dict[tuple[str, str], np.ndarray] | None:
         """The widths that matter on a part of the rows, by kernel and metric; None for all."""
         several = len(self.kernels) > 1 or learnt is not None
-        given = self.estimator.sigmas is not None
-        if self.halving is None or given or not several or data.n_rows <= SEEN_ON_PART:
+        given, halving = self.values.sigmas is not None, self.halving
+        few = data.n_rows <= SEEN_ON_PART
+        if halving is None or not halving.of_any_rows or given or not several or few:
             return None
         rows = stratified_rows(data, int(np.clip(data.n_rows // 4, *PART_ROWS)))
         left_out = np.flatnonzero(~np.isin(data.rows.member, rows))
         part, kept_rows = data.without(left_out)
-        validation = self.halving(part)
+        validation = halving.of(part)
         posed = self._grids(part, None if learnt is None else learnt.part(kept_rows, part))
         search = GridSearch(posed, HeldOut.of(part, validation), self.scoring)
         search.run()
-        weights, start, offers = search.mix(self.estimator.combine), 0, []
+        weights, start, offers = search.mix(self.combine), 0, []
         metrics = [one for one in search.parts if isinstance(one.problem, InLearntMetric)]
         in_metric = max(metrics, key=lambda one: one.mean_scores[one.best], default=None)
         for one in search.parts:
@@ -224,7 +219,7 @@ def affordable(offers: list[Offer], most: int) -> dict[tuple[str, str], np.ndarr
 
     Examples
     --------
-    >>> from kinlearn.estimators._kernel_grids import affordable
+    >>> from kinlearn.selection.kernel_grids import affordable
     >>> affordable([(0.7, 1, ("rbf", "plain"), 2.0), (0.3, 2, ("rbf", "diagonal"), 1.0)], 2)
     {('rbf', 'plain'): array([2.])}
     """
