@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from copy import copy
-from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-
-from kinlearn.threads import own_threads
-
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def is_dask(*values: Any) -> bool:
@@ -29,23 +23,6 @@ def is_dask(*values: Any) -> bool:
     """
     base = sys.modules.get("dask.base")
     return base is not None and any(base.is_dask_collection(value) for value in values)
-
-
-def by_partition(method: Method) -> Method:
-    """Make a prediction method of an estimator answer Dask collections by lazy ones.
-
-    The answer for a Dask array or DataFrame is a Dask array, whose lengths are known where those of
-    X are. Nothing is computed before it is asked for. All else is answered on our own threads.
-    """
-
-    @wraps(method)
-    def answer(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
-        if not is_dask(X, *args, *kwargs.values()):
-            with own_threads(getattr(self, "n_jobs", None)):
-                return method(self, X, *args, **kwargs)
-        return predict_partitions(self, method.__name__, X, *args, **kwargs)
-
-    return answer  # type: ignore[return-value]
 
 
 def predict_partitions(model: Any, name: str, X: Any, task: Any = None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kinlearn.all_or_nothing import drop_fit
-from kinlearn.distributed.prediction import by_partition
+from kinlearn.distributed.prediction import is_dask, predict_partitions
 from kinlearn.estimators._checks import (
     check_model_choices,
     check_precomputed,
@@ -20,21 +21,28 @@ from kinlearn.estimators._checks import (
     kernel_list,
     warn_if_spread_differs,
 )
-from kinlearn.familiarity import familiarity, reference_support, support
+from kinlearn.estimators._familiarity import familiarity
+from kinlearn.estimators._held_out_proba import held_out_proba
+from kinlearn.familiarity import reference_support
 from kinlearn.kernels import Kernel, resolve_kernel
 from kinlearn.kernels.measures import Rows
 from kinlearn.model import KernelModel, Labels
-from kinlearn.posterior import Calibration, links_of
+from kinlearn.posterior import Calibration
 from kinlearn.problems.problem import Solution
 from kinlearn.threads import on_own_threads
 from kinlearn.training.centers import Centers, place_centers
-from kinlearn.training.copies import DistinctRows, find_distinct_rows
+from kinlearn.training.copies import DistinctRows
 from kinlearn.training.label_table import LabelTable, read_classes, refuse_mixed_labels
 from kinlearn.training.training_set import TrainingSet, make_training_set
 
 # Leave-one-out scores of this many rows settle one number, or the weights of a grid.
 MAX_HELD_OUT_ROWS = 20_000
 ACCEPTED: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+
+
+def are_collections(*values: Any) -> bool:
+    """Whether any of the values is a Dask collection; whoever holds one has imported Dask."""
+    return "dask.base" in sys.modules and is_dask(*values)
 
 
 def view(
@@ -125,6 +133,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         # a stream that was interrupted leaves its sums, which are yet to be solved
         return hasattr(self, "model_")
+
+    familiarity = familiarity
+    held_out_proba = held_out_proba
 
     # -- before the solve -------------------------------------------------------------------------
 
@@ -300,7 +311,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         X = self._rows(X)
         return self.model_.scores(X, self.memory_mb)
 
-    @by_partition
+    @on_own_threads
     def decision_function(self, X: Any) -> Any:
         """Return unrounded scores.
 
@@ -315,10 +326,12 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             ``q_1 - q_0`` for two classes, one column a class beyond. Of many labels: one such
             answer each, for indicators as the columns of an array.
         """
+        if are_collections(X):
+            return predict_partitions(self, "decision_function", X)
         scores = self._scores(X)
         return self.model_.labels.decisions(scores)
 
-    @by_partition
+    @on_own_threads
     def predict_proba(self, X: Any) -> Any:
         """Return class probabilities under the chosen posterior rule.
 
@@ -333,10 +346,12 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             One column a class, in the order of ``classes_``. Of many labels: P(label = 1) of each
             indicator in a column, or else a list with one array for each label.
         """
+        if are_collections(X):
+            return predict_partitions(self, "predict_proba", X)
         scores = self._scores(X)
         return self.model_.proba(scores)
 
-    @by_partition
+    @on_own_threads
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithm of :meth:`predict_proba`.
 
@@ -350,11 +365,13 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         ndarray or list of ndarrays
             As :meth:`predict_proba`.
         """
+        if are_collections(X):
+            return predict_partitions(self, "predict_log_proba", X)
         proba = self.predict_proba(X)
         with np.errstate(divide="ignore"):
             return [np.log(p) for p in proba] if isinstance(proba, list) else np.log(proba)
 
-    @by_partition
+    @on_own_threads
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of the largest score.
 
@@ -368,68 +385,10 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,), or (n_samples, n_labels) of many labels
             Class labels; indicators are on where the probability exceeds ``thresholds_``.
         """
+        if are_collections(X):
+            return predict_partitions(self, "predict", X)
         scores = self._scores(X)
         return self.model_.predicted(scores)
 
-    def held_out_proba(self) -> Any:
-        """Return the probabilities of the training rows from scores that have not seen them.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
-            From ``held_out_scores_``, each row by the link that was learnt without it; NaN for rows
-            never held out.
-        """
-        check_is_fitted(self)
-        labels = self.model_.labels
-        if not labels.single and not labels.indicator:
-            raise ValueError("held_out_proba answers for indicators and for one label only.")
-        if not hasattr(self, "held_out_scores_") or self.posterior == "rounded_parameters":
-            raise ValueError(
-                f"This {type(self).__name__} kept no held-out scores of its posterior "
-                f'({self.posterior!r}): use posterior="calibrated", or cross_val_predict.'
-            )
-        scores, layout = self.held_out_scores_, self.model_.calibration.layout
-        if self.posterior == "calibrated":
-            links = links_of(self.held_out_links_, layout)
-            learnt = [link(q) for link, q in zip(links, layout.by_label(scores), strict=True)]
-        else:
-            learnt = self.model_.probabilities(scores)
-        proba = labels.probabilities(learnt, len(scores))
-        proba[np.isnan(scores).any(axis=1)] = np.nan
-        return proba
-
-    @on_own_threads
-    def familiarity(self, X: Any) -> np.ndarray:
-        """Return how well training rows support each row, as a quantile of their own support.
-
-        The support of a row is the nearness of its second-nearest centre, in the kernel's measure.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Share of (500 of) the training rows whose support, without themselves, is no better: 0
-            for a row farther out than all, evenly spread over [0, 1] for rows of their kind.
-        """
-        check_is_fitted(self)
-        X, model = self._rows(self._without_task_column(X)), self.model_
-        return familiarity(support(model.kernel, X, model.centers), usual_support(model))
-
     def _without_task_column(self, X: Any) -> Any:
         return X
-
-
-def usual_support(model: KernelModel) -> np.ndarray:
-    """Return the support of training rows, or of the centres where only those are known."""
-    if model.support is not None:
-        return model.support
-    distinct = find_distinct_rows(model.centers)
-    everything = np.arange(model.n_centers)
-    return reference_support(
-        model.kernel, model.centers, model.centers, everything, distinct.canonical
-    )

@@ -9,13 +9,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from kinlearn.all_or_nothing import unfitted
-from kinlearn.distributed import is_dask
 from kinlearn.distributed.log_loss import log_loss_over
 from kinlearn.distributed.partitions import Partitions, split_partitions
 from kinlearn.distributed.reduction import reduce_partitions
 from kinlearn.distributed.sampling import sample_rows
 from kinlearn.estimators._batches import BatchReader, stream_width
-from kinlearn.estimators._classifier import ACCEPTED
+from kinlearn.estimators._classifier import ACCEPTED, are_collections
 from kinlearn.estimators._stream_polish import SumsPolish, polishes
 from kinlearn.kernels.library import MEDIAN_ROWS
 from kinlearn.sums import NormalEquations
@@ -105,7 +104,7 @@ def _rows_wanted(estimator: Any) -> int:
 
 def refuse_stream(source: Any) -> None:
     """Say that partitions are no stream."""
-    if is_dask(*(source if isinstance(source, (tuple, list)) else (source,))):
+    if are_collections(*(source if isinstance(source, (tuple, list)) else (source,))):
         raise TypeError(
             "fit_stream goes through batches one after the other; pass Dask collections to fit or "
             "partial_fit, which work on all partitions side by side."

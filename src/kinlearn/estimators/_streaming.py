@@ -16,9 +16,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kinlearn.all_or_nothing import aside, take_over, unfitted
-from kinlearn.distributed import is_dask
 from kinlearn.estimators._batches import BatchReader, check_fits, stream_width
 from kinlearn.estimators._checks import check_model_choices, kernel_list
+from kinlearn.estimators._classifier import are_collections
 from kinlearn.estimators._collections import (
     add_collections,
     polish_collections,
@@ -93,7 +93,7 @@ def partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: A
 def add_rows(self: Any, X: Any, y: Any, task: Any, classes: Any, sample_weight: Any) -> Any:
     """Add rows, the first of which choose the width and the centres, and solve."""
     _check(self)
-    if is_dask(X, y, task, sample_weight):
+    if are_collections(X, y, task, sample_weight):
         _warn_if_anew(self)
         first = not hasattr(self, "statistics_")
         changed = unfitted(self) if first else aside(self)

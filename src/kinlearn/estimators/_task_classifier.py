@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
-from kinlearn.distributed.prediction import by_partition
+from kinlearn.distributed.prediction import predict_partitions
 from kinlearn.estimators._checks import check_choice
-from kinlearn.estimators._classifier import KernelClassifier, view
+from kinlearn.estimators._classifier import KernelClassifier, are_collections, view
 from kinlearn.estimators._task_similarity import resolve_similarity
 from kinlearn.kernels import Kernel
 from kinlearn.model import one_column
@@ -20,6 +20,7 @@ from kinlearn.problems.problem import Solution
 from kinlearn.problems.sample_rows import SampleRows
 from kinlearn.sums import NormalEquations
 from kinlearn.tasks import find_tasks, number_tasks, refuse_unseen, split_tasks, tasks_at_prediction
+from kinlearn.threads import on_own_threads
 from kinlearn.training.centers import Centers
 from kinlearn.training.copies import DistinctRows
 from kinlearn.training.training_set import TrainingSet
@@ -119,7 +120,7 @@ class TaskClassifier(KernelClassifier):
         width = X.shape[1] if hasattr(X, "shape") else len(X[0])
         return X if width == self.n_features_in_ else split_tasks(X, None, self.task_column)[0]
 
-    @by_partition
+    @on_own_threads
     def decision_function(self, X: Any, task: Any = None) -> NDArray[np.float64]:
         """Return unrounded scores under each row's task.
 
@@ -136,9 +137,11 @@ class TaskClassifier(KernelClassifier):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             ``q_1 - q_0`` for two classes, one column a class beyond.
         """
+        if are_collections(X, task):
+            return predict_partitions(self, "decision_function", X, task)
         return one_column(self._task_scores(X, task, "decision_function"))
 
-    @by_partition
+    @on_own_threads
     def predict_proba(self, X: Any, task: Any = None) -> NDArray[np.float64]:
         """Return class probabilities, one column a class of ``classes_``, whatever the task.
 
@@ -155,10 +158,12 @@ class TaskClassifier(KernelClassifier):
         ndarray of shape (n_samples, n_classes)
             One column a class, in the order of ``classes_``.
         """
+        if are_collections(X, task):
+            return predict_partitions(self, "predict_proba", X, task)
         scores = self._task_scores(X, task, "predict_proba")
         return self.model_.proba(scores)
 
-    @by_partition
+    @on_own_threads
     def predict_log_proba(self, X: Any, task: Any = None) -> NDArray[np.float64]:
         """Return the logarithm of :meth:`predict_proba`.
 
@@ -174,10 +179,12 @@ class TaskClassifier(KernelClassifier):
         ndarray of shape (n_samples, n_classes)
             One column a class, in the order of ``classes_``.
         """
+        if are_collections(X, task):
+            return predict_partitions(self, "predict_log_proba", X, task)
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X, task=task))
 
-    @by_partition
+    @on_own_threads
     def predict(self, X: Any, task: Any = None) -> NDArray:
         """Return the class of the largest score under each row's task.
 
@@ -193,6 +200,8 @@ class TaskClassifier(KernelClassifier):
         ndarray of shape (n_samples,)
             Class labels.
         """
+        if are_collections(X, task):
+            return predict_partitions(self, "predict", X, task)
         scores = self._task_scores(X, task, "predict")
         return self.model_.predicted(scores)
 
@@ -217,7 +226,7 @@ class TaskClassifier(KernelClassifier):
         """
         return float(accuracy_score(y, self.predict(X, task=task), sample_weight=sample_weight))
 
-    @by_partition
+    @on_own_threads
     def shared_score(self, X: Any) -> NDArray[np.float64]:
         """Return the scores of the common part β_0, which is also what an unseen task gets.
 
@@ -231,12 +240,14 @@ class TaskClassifier(KernelClassifier):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             As :meth:`decision_function`, of which it is one of two summands.
         """
+        if are_collections(X):
+            return predict_partitions(self, "shared_score", X)
         check_is_fitted(self)
         X, model = self._rows(self._without_task_column(X)), self.model_
         never_seen = np.full(X.shape[0], -1)
         return one_column(model.scores(X, self.memory_mb, never_seen))
 
-    @by_partition
+    @on_own_threads
     def task_score(self, X: Any, task: Any = None) -> NDArray[np.float64]:
         """Return the scores of the individual part: :meth:`decision_function` less the shared part.
 
@@ -254,6 +265,8 @@ class TaskClassifier(KernelClassifier):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             As :meth:`decision_function`.
         """
+        if are_collections(X, task):
+            return predict_partitions(self, "task_score", X, task)
         return self.decision_function(X, task=task) - self.shared_score(X)
 
 

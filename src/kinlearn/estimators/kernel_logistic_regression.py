@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._checks import check_positive
-from kinlearn.estimators._classifier import KernelClassifier
+from kinlearn.estimators._classifier import KernelClassifier, are_collections
 from kinlearn.estimators._logistic import stopping_of, warn_if_stopped
 from kinlearn.estimators._polish import PolishChoice
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
@@ -160,7 +159,7 @@ class KernelLogisticRegression(KernelClassifier):
             The fitted model.
         """
         stopping = stopping_of(self)
-        if is_dask(X, y, sample_weight):
+        if are_collections(X, y, sample_weight):
             found = streaming.fit_collections(self, X, y, sample_weight, None)
             warn_if_stopped(found, dict(vars(found)))
             return found

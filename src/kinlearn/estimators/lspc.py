@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._checks import check_choice, check_count, check_positive
-from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, KernelClassifier
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, KernelClassifier, are_collections
 from kinlearn.estimators._polish import (
     TOO_FEW,
     PolishChoice,
@@ -277,7 +276,7 @@ class LSPC(KernelClassifier):
         check_choice("precision", self.precision, ("double", "single"))
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
-        if is_dask(X, y, sample_weight, groups):
+        if are_collections(X, y, sample_weight, groups):
             return streaming.fit_collections(self, X, y, sample_weight, groups)
         check_polish(self.polish)
         kernel = self._begin()

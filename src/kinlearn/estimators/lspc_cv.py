@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from kinlearn.all_or_nothing import unfitted
-from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._at_scale import choose_on_sample, choose_tuned_polish, fit_chosen
 from kinlearn.estimators._checks import check_choice, refuse_single_row
-from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, KernelClassifier
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, KernelClassifier, are_collections
 from kinlearn.estimators._polish import (
     AUTO_ROWS,
     PolishChoice,
@@ -260,7 +259,7 @@ class LSPCCV(KernelClassifier):
         LSPCCV
             The fitted model.
         """
-        if is_dask(X, y, sample_weight, groups):
+        if are_collections(X, y, sample_weight, groups):
             return streaming.fit_collections(self, X, y, sample_weight, groups)
         check_choice("combine", self.combine, combining.RULES)
         check_polish(self.polish)

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._checks import check_choice, check_positive, check_sharing
-from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, are_collections
 from kinlearn.estimators._label_classifier import (
     MultiLabelClassifier,
     check_threshold,
@@ -260,7 +259,7 @@ class MultiLabelLSPC(MultiLabelClassifier):
         check_positive("max_iter", self.max_iter)
         sharing = check_sharing(self.sharing)
         check_polish(self.polish)
-        if is_dask(X, y, sample_weight, groups):
+        if are_collections(X, y, sample_weight, groups):
             return streaming.fit_collections(self, X, y, sample_weight, groups)
         kernel = self._begin()
         data = self._read_labels(kernel, X, y, sample_weight)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._at_scale import choose_on_sample, choose_tuned_polish, fit_chosen
 from kinlearn.estimators._checks import (
@@ -16,7 +15,7 @@ from kinlearn.estimators._checks import (
     refuse_single_row,
     sharing_grid,
 )
-from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, are_collections
 from kinlearn.estimators._label_classifier import (
     MultiLabelClassifier,
     check_threshold,
@@ -255,7 +254,7 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
         MultiLabelLSPCCV
             The fitted model.
         """
-        if is_dask(X, y, sample_weight, groups):
+        if are_collections(X, y, sample_weight, groups):
             return streaming.fit_collections(self, X, y, sample_weight, groups)
         check_choice("combine", self.combine, combining.RULES)
         check_polish(self.polish)

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators import _task_streaming as task_streaming
 from kinlearn.estimators._add_task import add_task
 from kinlearn.estimators._checks import check_positive, check_sharing
-from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, are_collections
 from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task, pose_tasks
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
@@ -239,7 +238,7 @@ held_out_scores_, held_out_links_, held_out_codes_, n_features_in_, feature_name
             The fitted model.
         """
         sharing = check_sharing(self.sharing)
-        if is_dask(X, y, task, sample_weight, groups):
+        if are_collections(X, y, task, sample_weight, groups):
             return streaming.fit_collections(self, X, y, sample_weight, groups, task=task)
         kernel = self._begin()
         X, tasks, index = self._read_tasks(X, task, sample_weight)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn.distributed import is_dask
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators import _task_streaming as task_streaming
 from kinlearn.estimators._add_task import add_task
@@ -16,7 +15,7 @@ from kinlearn.estimators._checks import (
     refuse_single_row,
     sharing_grid,
 )
-from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, view
+from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, are_collections, view
 from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task, pose_tasks
 from kinlearn.kernels import resolve_kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
@@ -250,7 +249,7 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
         MultiTaskLSPCCV
             The fitted model.
         """
-        if is_dask(X, y, task, sample_weight, groups):
+        if are_collections(X, y, task, sample_weight, groups):
             return streaming.fit_collections(self, X, y, sample_weight, groups, task=task)
         check_choice("combine", self.combine, combining.RULES)
         check_choice("average", self.average, ("pooled", "tasks"))

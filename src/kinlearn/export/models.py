@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from kinlearn.estimators._classifier import KernelClassifier, usual_support
+from kinlearn.estimators._classifier import KernelClassifier
+from kinlearn.estimators._familiarity import usual_support
 from kinlearn.estimators.hand_over import HandOver
 from kinlearn.estimators.prior_shift import PriorShift
 from kinlearn.export.columns import Block, Parts, as_numbers

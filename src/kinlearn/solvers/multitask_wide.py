@@ -212,8 +212,8 @@ class WideFeatures:
     ) -> tuple[Array, Array, tuple[Array, Array, Array] | None]:
         """``M⁻¹_ii``, ``u = M⁻¹Z``, and of own features the three numbers of leave-one-out.
 
-        These are ``(M⁻¹v_i)_i``, ``1 - v_iᵀM⁻¹v_i`` and ``v_iᵀu``; all with the ridges first, the rows
-        task by task.
+        These are ``(M⁻¹v_i)_i``, ``1 - v_iᵀM⁻¹v_i`` and ``v_iᵀu``; all with the ridges first, the
+        rows task by task.
         """
         b = float(covariance[0, 1])
         diagonal = float(covariance[0, 0])
