@@ -53,14 +53,42 @@ def support(kernel: Kernel, X: Rows, centers: Rows, own: np.ndarray | None = Non
     if sp.issparse(X) and X.format != "csr":
         X = X.tocsr()
     for rows in row_blocks(X.shape[0], 8 * n_centers, CACHE_BLOCK_BYTES):
-        values = sign * measure.block(X[rows])
+        values = measure.block(X[rows])
         if own is not None:
             is_center = np.flatnonzero(own[rows] >= 0)
-            values[is_center, own[rows][is_center]] = -np.inf
-        for _ in range(kth):  # quicker than a partition for so few
-            values[np.arange(len(values)), values.argmax(axis=1)] = -np.inf
-        nearest[rows] = values.max(axis=1)
+            values[is_center, own[rows][is_center]] = -sign * np.inf
+        nearest[rows] = nearest_of(values, sign, kth)
     return nearest
+
+
+def nearest_of(values: np.ndarray, sign: float = -1.0, kth: int = NEIGHBOURS - 1) -> np.ndarray:
+    """Return how near the centre is that only `kth` are nearer than; the values stay.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, m)
+        Distances, or with ``sign=1`` similarities.
+    sign : float
+        What makes larger mean nearer.
+    kth : int
+        0 for the nearest; at most m - 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nearest_of(np.array([[3.0, 1.0, 2.0], [4.0, 5.0, 4.0]]))
+    array([-2., -4.])
+    """
+    best, least = (np.argmin, np.min) if sign < 0 else (np.argmax, np.max)
+    every, taken = np.arange(len(values)), []
+    for _ in range(kth):  # quicker than a partition for so few
+        at = best(values, axis=1)
+        taken.append((at, values[every, at]))
+        values[every, at] = -sign * np.inf
+    found = sign * least(values, axis=1)
+    for at, were in reversed(taken):
+        values[every, at] = were
+    return np.asarray(found)
 
 
 def _nearness(kernel: Kernel, centers: Rows) -> tuple[Measure, float]:

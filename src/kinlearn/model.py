@@ -7,6 +7,7 @@ and never changed: what alters one makes another of it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -155,6 +156,8 @@ class KernelModel:
         Support of training rows, which familiarity compares with; where the centres are a subset.
     several : tuple of S Kernels, optional
         The kernel of each width, where it is not `kernel` for all.
+    maps : tuple of KernelMaps, optional
+        What is computed of the centres alone, kernel by kernel, where it was kept; see `ready`.
     """
 
     kernel: Kernel
@@ -169,6 +172,7 @@ class KernelModel:
     tasks: NDArray | None = None
     support: Array | None = None
     several: tuple[Kernel, ...] | None = None
+    maps: tuple[KernelMap, ...] | None = None
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -188,21 +192,44 @@ class KernelModel:
     def n_centers(self) -> int:
         return int(self.centers.shape[0])
 
-    def scores(self, X: Rows, memory_mb: float, task: NDArray[np.intp] | None = None) -> Array:
-        """Return the score columns of rows; `task` are numbers of tasks, -1 for one never seen."""
+    def ready(self, support: Array, memory_mb: float) -> KernelModel:
+        """The same with all that follows from the centres computed once: for many small calls."""
+        maps = tuple(KernelMap(kernel, self.centers, memory_mb) for kernel, _ in self.by_kernel())
+        return replace(self, support=support, maps=maps)
+
+    def scores(
+        self,
+        X: Rows,
+        memory_mb: float,
+        task: NDArray[np.intp] | None = None,
+        seen: Callable[[slice, Array], None] | None = None,
+    ) -> Array:
+        """Return the score columns of rows; `task` are numbers of tasks, -1 for one never seen.
+
+        Where there are no tasks, `seen` is shown the measure of `kernel`, block by block.
+        """
         scores = self.calibration.offset_of(task)
-        for kernel, own in self.by_kernel():
-            features = KernelMap(kernel, self.centers, memory_mb)
-            scores = scores + self._block_scores(features, own, X, task)
+        for i, (kernel, own) in enumerate(self.by_kernel()):
+            # what was kept may be of a model with other centres, of which this one was made
+            features = None if self.maps is None else self.maps[i]
+            if features is None or features.centers is not self.centers:
+                features = KernelMap(kernel, self.centers, memory_mb)
+            shown = seen if kernel is self.kernel else None
+            scores = scores + self._block_scores(features, own, X, task, shown)
         return scores
 
     def _block_scores(
-        self, features: KernelMap, own: slice, X: Rows, task: NDArray[np.intp] | None
+        self,
+        features: KernelMap,
+        own: slice,
+        X: Rows,
+        task: NDArray[np.intp] | None,
+        seen: Callable[[slice, Array], None] | None,
     ) -> Array:
         """What the widths of one kernel add to the scores."""
         sigmas = self.sigmas[own]
         if self.shared is None:
-            return features.scores(X, sigmas, self.coef[own])
+            return features.scores(X, sigmas, self.coef[own], seen)
         number = np.zeros(X.shape[0], dtype=np.intp) if task is None else task
         scores = np.empty((X.shape[0], self.coef.shape[-1]))
         order = np.argsort(number, kind="stable")

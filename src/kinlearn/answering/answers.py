@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kinlearn.answering.refusals import Refusal
 from kinlearn.answering.rows import Rows
 from kinlearn.answering.served_model import ServedModel
+from kinlearn.estimators._both import proba_and_familiarity
 from kinlearn.pipelines import before_last, last_step
 from kinlearn.tables.scored_copy import ANSWER, HAND_OVER
 
@@ -103,10 +104,10 @@ def answer_rows(served: ServedModel, rows: Rows, *, familiarity: bool = True) ->
     """
     if served.is_labels and served.from_table:
         return _labels(served, rows)
-    rule = served.rule
+    X, rule = features_of(served, rows), served.rule
+    given = {} if rows.task is None else {"task": rows.task}
     if rule is not None:
-        X = _before_rule(served, rows)
-        found = rule.assess(X, task=rows.task)
+        found = rule.assess(X, **given)
         familiar = found.familiarity
         if familiar is None and familiarity and hasattr(last_step(rule.estimator_), "familiarity"):
             familiar = rule.familiarity(X)
@@ -114,18 +115,21 @@ def answer_rows(served: ServedModel, rows: Rows, *, familiarity: bool = True) ->
         return _finite(
             RowAnswers(served, found.proba, predicted, found.answered, found.reason, familiar), rows
         )
-    given = {} if rows.task is None else {"task": rows.task}
-    proba = served.model.predict_proba(rows.X, **given)
     familiar = None
-    if familiarity and hasattr(served.classifier, "familiarity"):
-        familiar = served.classifier.familiarity(before_last(served.model, rows.X))
+    if familiarity:
+        proba, familiar = proba_and_familiarity(served.classifier, X, given)
+    else:
+        proba = served.classifier.predict_proba(X, **given)
     predicted = proba > 0.5 if served.is_labels else proba.argmax(axis=1)
     answered = np.ones(predicted.shape, dtype=bool)
     reason = np.full(predicted.shape, ANSWER, dtype=object)
     return _finite(RowAnswers(served, proba, predicted, answered, reason, familiar), rows)
 
 
-def _before_rule(served: ServedModel, rows: Rows) -> Any:
+def features_of(served: ServedModel, rows: Rows) -> Any:
+    """Rows as the last step of the model sees them."""
+    if served.reader is not None and isinstance(rows.cells, dict):
+        return served.reader.numbers(rows.cells)
     if served.from_table:  # cells are read already
         return served.model[1:-1].transform(rows.X)
     return before_last(served.model, rows.X)
@@ -133,7 +137,7 @@ def _before_rule(served: ServedModel, rows: Rows) -> Any:
 
 def _labels(served: ServedModel, rows: Rows) -> RowAnswers:
     """Labels of a table, by the rule noted in the file."""
-    X, last = served.model[1:-1].transform(rows.X), served.model[-1]
+    X, last = features_of(served, rows), served.classifier
     rule = served.facts["hand_over"]
     proba, familiar = last.predict_proba(X), last.familiarity(X)
     known = (familiar >= rule["min_familiarity"])[:, None]

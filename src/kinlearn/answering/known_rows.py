@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kinlearn.answering.answers import features_of
+from kinlearn.answering.ready import bare_classifier
 from kinlearn.answering.rows import Rows
 from kinlearn.answering.served_model import ServedModel
 from kinlearn.kernels.evaluation import row_blocks
+from kinlearn.kernels.measures import Measure
 from kinlearn.pipelines import before_last, last_step
 
 _BLOCK_BYTES = 16 << 20
@@ -28,6 +31,7 @@ class KnownRows:
     bare: Any
     cells: list[dict[str, Any]] | None
     proba: NDArray[np.float64] | None
+    measure: Measure
 
     def nearest(self, rows: Rows, count: int) -> list[list[dict[str, Any]]]:
         """The nearest ones of each row, nearest first."""
@@ -36,9 +40,8 @@ class KnownRows:
         m = model.n_centers
         count = min(count, m)
         found: list[list[dict[str, Any]]] = []
-        measure = model.kernel.width_measure(model.centers)
         for block in row_blocks(X.shape[0], 8 * m, _BLOCK_BYTES):
-            far = measure.block(X[block])
+            far = self.measure.block(X[block])
             near = np.argpartition(far, count - 1, axis=1)[:, :count]
             for i, numbers in enumerate(near):
                 order = numbers[np.argsort(far[i, numbers], kind="stable")]
@@ -57,9 +60,7 @@ class KnownRows:
 
 def known_rows(served: ServedModel) -> KnownRows | None:
     """The rows a model keeps; None where it has none whose distance can be told."""
-    bare = served.classifier
-    while hasattr(bare, "estimator_"):
-        bare = last_step(bare.estimator_)
+    bare = bare_classifier(served.model)
     model = getattr(bare, "model_", None)
     if model is None or not model.kernel.has_feature_space or model.kernel.name == "cosine":
         return None
@@ -72,14 +73,12 @@ def known_rows(served: ServedModel) -> KnownRows | None:
     proba = None
     if model.labels.single and model.shared is None:
         proba = bare.predict_proba(model.centers)
-    return KnownRows(served, bare, cells, proba)
+    return KnownRows(served, bare, cells, proba, model.kernel.width_measure(model.centers))
 
 
 def _as_seen(served: ServedModel, rows: Rows) -> NDArray[np.float64]:
     """Rows as the classifier inside all wrappers sees them."""
-    model = served.model[1:] if served.from_table else served.model
-    X = before_last(model, rows.X)
-    last = last_step(model)
+    X, last = features_of(served, rows), served.classifier
     while hasattr(last, "estimator_"):
         if hasattr(last, "_features"):
             X = last._features(X)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -29,8 +31,8 @@ class Rows:
 
     Attributes
     ----------
-    X : ndarray or DataFrame
-        The columns that the model was fitted to.
+    cells : ndarray, or dict of {str: ndarray}
+        The columns that the model was fitted to: a matrix of numbers, or cells by name.
     task : ndarray or None
         Ids that go to the model beside the rows.
     notes : list of str
@@ -39,41 +41,66 @@ class Rows:
         Cells of each column whose category training did not have.
     """
 
-    X: Any
+    cells: NDArray[np.float64] | dict[str, NDArray]
     task: NDArray | None = None
     notes: list[str] = field(default_factory=list)
     unseen: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return len(self.X)
+        return len(self._first)
+
+    @property
+    def _first(self) -> NDArray:
+        return next(iter(self.cells.values())) if isinstance(self.cells, dict) else self.cells
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return len(self) * len(self.cells) if isinstance(self.cells, dict) else self.cells.size
+
+    @cached_property
+    def X(self) -> Any:
+        """The rows as an array or a DataFrame, made when it is asked for."""
+        if not isinstance(self.cells, dict):
+            return self.cells
+        return require("pandas", "Serving a table").DataFrame(self.cells)
 
     def part(self, start: int, stop: int) -> Rows:
         """Some of the rows."""
-        X = self.X[start:stop] if isinstance(self.X, np.ndarray) else self.X.iloc[start:stop]
-        return Rows(X, None if self.task is None else self.task[start:stop])
+        return self.chosen(slice(start, stop))
 
-    def chosen(self, at: NDArray[np.intp]) -> Rows:
+    def chosen(self, at: NDArray[np.intp] | slice) -> Rows:
         """Some of the rows, by number."""
-        X = self.X[at] if isinstance(self.X, np.ndarray) else self.X.iloc[at]
-        return Rows(X, None if self.task is None else self.task[at])
+        task = None if self.task is None else self.task[at]
+        if not isinstance(self.cells, dict):
+            return Rows(self.cells[at], task)
+        return Rows({name: column[at] for name, column in self.cells.items()}, task)
 
 
 def together(parts: Sequence[Rows]) -> Rows:
-    """Rows of several requests as one."""
+    """Rows of several requests as one, with what is counted of their cells."""
     if len(parts) == 1:
         return parts[0]
-    task = None if parts[0].task is None else np.concatenate([part.task for part in parts])
-    if isinstance(parts[0].X, np.ndarray):
-        return Rows(np.concatenate([part.X for part in parts]), task)
-    pandas = require("pandas", "Serving a table")
-    return Rows(pandas.concat([part.X for part in parts], ignore_index=True), task)
+    tasks = [part.task for part in parts if part.task is not None]
+    task = np.concatenate(tasks) if tasks else None
+    unseen: Counter[str] = Counter()
+    for part in parts:
+        unseen.update(part.unseen)
+    first = parts[0].cells
+    cells: Any
+    if isinstance(first, dict):
+        each: list[Any] = [part.cells for part in parts]
+        cells = {name: np.concatenate([own[name] for own in each]) for name in first}
+    else:
+        cells = np.concatenate([part.cells for part in parts])
+    return Rows(cells, task, unseen=dict(unseen))
 
 
 def cells_of(served: ServedModel, rows: Rows) -> list[dict[str, Any]]:
     """Rows as records again, of JSON values."""
-    if isinstance(rows.X, np.ndarray):
-        given = rows.X.astype(object)
-        given[np.isnan(rows.X)] = None
+    if not isinstance(rows.cells, dict):
+        given = rows.cells.astype(object)
+        given[np.isnan(rows.cells)] = None
         names = served.schema.numeric
         records = [dict(zip(names, row, strict=True)) for row in given.tolist()]
     else:
@@ -99,7 +126,7 @@ def rows_of_records(served: ServedModel, records: Sequence[Any]) -> Rows:
                 value=record,
             )
     try:
-        columns = {name: [record[name] for record in records] for name in features}
+        columns = _columns(records, features)
     except KeyError:
         raise _absent(served, records) from None
     extra: dict[str, None] = {}
@@ -108,6 +135,13 @@ def rows_of_records(served: ServedModel, records: Sequence[Any]) -> Rows:
         if len(record) > width:
             extra.update(dict.fromkeys(name for name in record if name not in columns))
     return rows_of_columns(served, columns, list(extra))
+
+
+def _columns(records: Sequence[dict[str, Any]], names: list[str]) -> dict[str, list[Any]]:
+    if len(names) == 1:
+        return {names[0]: [record[names[0]] for record in records]}
+    cells = zip(*map(itemgetter(*names), records), strict=True)
+    return dict(zip(names, map(list, cells), strict=True))
 
 
 def _absent(served: ServedModel, records: Sequence[dict[str, Any]]) -> Refusal:
@@ -179,11 +213,10 @@ def _shaped(served: ServedModel, read: dict[str, Any]) -> Rows:
             task = np.array([_task_number(each) for each in task.tolist()], dtype=np.float64)
     if served.is_matrix:
         return Rows(np.column_stack([read[name] for name in schema.numeric]), task)
-    pandas = require("pandas", "Serving a table")
     order = schema.features
     if not served.from_table:
         order = [str(name) for name in served.model.feature_names_in_]
-    return Rows(pandas.DataFrame({name: read[name] for name in order}), task)
+    return Rows({name: read[name] for name in order}, task)
 
 
 def _task_number(text: Any) -> float:

@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 
 import kinlearn
 from kinlearn import HandOver
+from kinlearn.answering.ready import bare_classifier, make_ready
 from kinlearn.archives.errors import KinFileError
 from kinlearn.cells.schema import TableSchema
 from kinlearn.cells.spelling import number_in
+from kinlearn.encoding.read_cells import ReadCells
+from kinlearn.encoding.table_features import TableFeatures
 from kinlearn.pipelines import last_step
 from kinlearn.tables.pipeline import encoders_of, task_names
 
@@ -105,6 +108,12 @@ class ServedModel:
         last = self.classifier
         return last if isinstance(last, HandOver) else None
 
+    @cached_property
+    def reader(self) -> ReadCells | None:
+        """What makes numbers of the cells of a table; None where its steps are somebody else's."""
+        step = self.model.named_steps.get("columns") if self.from_table else None
+        return ReadCells(step) if isinstance(step, TableFeatures) else None
+
     @property
     def is_matrix(self) -> bool:
         """Whether rows are plain numbers without names."""
@@ -166,11 +175,8 @@ def made_served(
     model: Any, info: dict[str, Any], checksum: str, name: str, where: str, memory_mb: int = 64
 ) -> ServedModel:
     """A served model of one that is loaded already, checked."""
-    bare = last_step(model)
-    while hasattr(bare, "estimator_"):
-        bare = last_step(bare.estimator_)
-    if hasattr(bare, "memory_mb"):
-        bare.set_params(memory_mb=memory_mb)
+    bare = bare_classifier(model)
+    make_ready(model, memory_mb)
     facts = info["facts"]
     try:
         if "table" in facts:

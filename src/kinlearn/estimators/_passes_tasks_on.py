@@ -45,8 +45,10 @@ class PassesTasksOn(TaskWrapper):
         return model.fit(X, y, **fit_arguments(model, given))
 
     def _ask(self, method: str, X: Any, ids: NDArray | None) -> Any:
-        given = {"task": ids} if ids is not None and self._takes("task") else {}
-        return getattr(self.estimator_, method)(X, **given)
+        return getattr(self.estimator_, method)(X, **self._task_given(ids))
+
+    def _task_given(self, ids: NDArray | None) -> dict[str, Any]:
+        return {"task": ids} if ids is not None and self._takes("task") else {}
 
     def _familiarity(self, X: Any) -> NDArray[np.float64]:
         return last_step(self.estimator_).familiarity(before_last(self.estimator_, X))

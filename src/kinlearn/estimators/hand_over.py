@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from kinlearn.all_or_nothing import drop_fit
+from kinlearn.estimators._both import proba_and_familiarity
 from kinlearn.estimators._cross_fitting import N_FOLDS, cross_fitted, own_held_out, rows_repeat
 from kinlearn.estimators._duplicate_rows import find_copies
 from kinlearn.estimators._passes_tasks_on import PassesTasksOn
@@ -359,11 +360,14 @@ class HandOver(PassesTasksOn):
             Arrays, one entry a row.
         """
         X, ids = self._read_new(X, task, "assess")
-        proba = self._ask("predict_proba", X, ids)
-        confidence, predicted, reason = self._decide(proba, ids)
         familiar = None
-        if self.min_familiarity > 0 and self._measures_familiarity():
-            familiar = self._familiarity(X)
+        if self.min_familiarity > 0:
+            given = self._task_given(ids)
+            proba, familiar = proba_and_familiarity(self.estimator_, X, given)
+        else:
+            proba = self._ask("predict_proba", X, ids)
+        confidence, predicted, reason = self._decide(proba, ids)
+        if familiar is not None:
             reason[familiar < self.min_familiarity] = 2
         if self.per_task and ids is not None and self.tasks_ is not None:
             reason[find_tasks(ids, self.tasks_) < 0] = 3

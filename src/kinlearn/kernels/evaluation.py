@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -87,11 +87,12 @@ class KernelMap:
         X: Rows,
         sigmas: Sequence[float] | np.ndarray,
         coefs: Sequence[np.ndarray] | np.ndarray,
+        seen: Callable[[slice, np.ndarray], None] | None = None,
     ) -> np.ndarray:
         """Return ``Σ_s k_s(X, centres) coefs[s]``, one measure and one profile a width.
 
         Blocks run side by side: most of the time goes into the exponential, which NumPy runs on one
-        core.
+        core. `seen` is shown the measure of each block of rows, and leaves it as it is.
         """
         n_rows = X.shape[0]
         out = np.empty((n_rows, coefs[0].shape[1]))
@@ -104,6 +105,8 @@ class KernelMap:
 
         def work(rows: slice) -> None:
             values = self.measure.block(X[rows])
+            if seen is not None:
+                seen(rows, values)
             if len(sigmas) == 1:
                 np.matmul(
                     self.kernel.profile(values, float(sigmas[0]), values), coefs[0], out[rows]

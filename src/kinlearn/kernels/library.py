@@ -100,6 +100,14 @@ class Kernel:
         )
 
     @property
+    def measures_width(self) -> bool:
+        """Whether its measure is the one that its width is taken from."""
+        own, of_width = self.measure, self.width_measure
+        if isinstance(own, partial) and isinstance(of_width, partial):  # in a metric
+            return bool(own.args[0] is of_width.args[0])
+        return own is of_width
+
+    @property
     def spec(self) -> Any:
         """What a user gives for it: a name, or the function."""
         return self.name if self.function is None else self.function

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 
 import kinlearn
 from kinlearn.all_or_nothing import aside
+from kinlearn.answering.ready import make_ready
 from kinlearn.answering.refusals import Refusal
 from kinlearn.answering.rows import Rows, cells_of, rows_of_records
 from kinlearn.answering.served_model import ServedModel
@@ -182,6 +183,7 @@ class Learner:
     def _become(self, model: Any, seq: int) -> None:
         told = f"{self._line.line}:{self._base}:{seq}:{time.time_ns()}".encode()
         checksum = hashlib.sha256(told).hexdigest()
+        make_ready(model)
         self.served = replace(self.served, model=model, checksum=checksum)
         self._seq = seq
 

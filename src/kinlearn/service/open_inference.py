@@ -94,7 +94,8 @@ async def infer(service: Service, request: Request, name: str, version: str | No
         inputs = _inputs(content, raw)
         return content, _rows(served, inputs, settings.max_rows)
 
-    content, rows = await service.made(body, read)
+    # raw bytes become an array at once
+    content, rows = await service.made(body if length is None else b"", read)
     wanted, binary = _wanted(content)
     found = await service.answer(served, rows, familiarity="familiarity" in wanted)
     return _response(found, content, wanted, binary, rows.notes)

@@ -124,19 +124,17 @@ def told(found: RowAnswers, nearest: list[Any]) -> list[dict[str, Any]]:
         nearest,
         strict=True,
     )
-    answers = []
-    for number, proba, decision, reason, familiarity, near in rows:
-        one = {
+    return [
+        {
             "class": classes[number],
             "probabilities": dict(zip(names, proba, strict=True)),
             "decision": decision,
             "reason": reason,
             "familiarity": familiarity,
+            **({} if near is None else {"nearest": near}),
         }
-        if near is not None:
-            one["nearest"] = near
-        answers.append(one)
-    return answers
+        for number, proba, decision, reason, familiarity, near in rows
+    ]
 
 
 # -- CSV in, CSV out ------------------------------------------------------------------------------

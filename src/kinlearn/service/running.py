@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 import socket
@@ -123,4 +124,9 @@ def application(settings: Settings | None = None) -> Any:
 
     settings = settings or Settings.from_text(os.environ[VARIABLE])
     TimedProtocol.head_seconds = settings.max_seconds
-    return make_app(settings)
+    made = make_app(settings)
+    # What is there now stays: the collector, which answers of many rows set off, need not look at
+    # it again and again.
+    gc.collect()
+    gc.freeze()
+    return made

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.answering.ready import bare_classifier
 from kinlearn.answering.served_model import ServedModel
-from kinlearn.pipelines import last_step
 from kinlearn.watch.expected import Usual
 from kinlearn.watch.windows import Window
 
@@ -18,9 +18,7 @@ def usual_of(served: ServedModel) -> Usual | None:
     """Probabilities of the training rows, held out, as far as the file holds them."""
     if served.is_labels:
         return None
-    bare = served.classifier
-    while hasattr(bare, "estimator_"):
-        bare = last_step(bare.estimator_)
+    bare = bare_classifier(served.model)
     try:
         proba = bare.held_out_proba()
     except (AttributeError, ValueError):

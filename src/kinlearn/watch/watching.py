@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.answering.answers import RowAnswers
-from kinlearn.answering.rows import Rows
+from kinlearn.answering.answers import RowAnswers, joined
+from kinlearn.answering.rows import Rows, together
 from kinlearn.answering.served_model import ServedModel
 from kinlearn.watch.expected import Usual, of_sums
 from kinlearn.watch.feedback import added, advice, alarm_of, judged, sums_of
@@ -28,6 +28,8 @@ MOST_TAKEN = 1000
 # Cells that may wait for the next look.
 _MOST_CELLS = 4_000_000
 _MOST_TASKS = 200
+# Rows of small requests that are looked at together.
+_PIECE = 500
 
 
 @dataclass(eq=False)
@@ -88,7 +90,7 @@ class Watch:
                 self._models[key] = model
             if model.n_cells < _MOST_CELLS:
                 model.waiting.append((rows, found))
-                model.n_cells += rows.X.size
+                model.n_cells += rows.size
             else:  # more than is looked at
                 model.sums = added(model.sums, _traffic(rows, found))
 
@@ -110,6 +112,7 @@ class Watch:
             if requests:
                 self.store.add("", "", REQUESTS, requests)
             for model, sums, waiting in taken:
+                waiting = _joined(waiting)
                 for rows, found in waiting:
                     sums = added(sums, _traffic(rows, found))
                 if sums is not None:
@@ -123,14 +126,16 @@ class Watch:
                     self._close(model)
 
     def _into_window(self, model: _Model, rows: Rows, found: RowAnswers) -> None:
-        for start in range(0, len(found), self.window_rows):
-            stop = start + self.window_rows
+        start = 0
+        while start < len(found):
+            stop = start + self.window_rows - model.window.n_rows
             few, answers = rows.part(start, stop), found.part(start, stop)
             answered: NDArray[np.bool_] = np.all(np.atleast_2d(answers.answered.T), axis=0)
             tasks = tasks_of(model.served, few)
             model.window.add(few.X, answers.proba, answered, answers.familiarity, tasks)
             if model.window.n_rows >= self.window_rows:
                 self._close(model)
+            start = stop
 
     def _close(self, model: _Model) -> None:
         name, version = model.served.name, model.served.watched_as
@@ -278,8 +283,30 @@ def tasks_of(served: ServedModel, rows: Rows) -> NDArray | None:
     task = served.schema.task
     if task is None:
         return None
-    ids = rows.task if rows.task is not None else rows.X[task].to_numpy()
+    ids = rows.task
+    if ids is None:
+        assert isinstance(rows.cells, dict)
+        ids = rows.cells[task]
     return np.asarray([str(each) for each in ids], dtype=object).astype(str)
+
+
+def _n_missing(column: NDArray) -> int:
+    return int((column != column).sum())  # so are NaN and NaT alone
+
+
+def _joined(waiting: list[tuple[Rows, RowAnswers]]) -> list[tuple[Rows, RowAnswers]]:
+    """The same rows in fewer pieces: single rows take long when each is looked at alone."""
+    found: list[tuple[Rows, RowAnswers]] = []
+    few: list[tuple[Rows, RowAnswers]] = []
+    for each in [*waiting, None]:
+        n_few = sum(len(answers) for _, answers in few)
+        if few and (each is None or n_few + len(each[1]) > _PIECE):
+            rows, answers = zip(*few, strict=True)
+            found.append((together(rows), joined(list(answers))))
+            few = []
+        if each is not None:
+            few.append(each)
+    return found
 
 
 def _traffic(rows: Rows, found: RowAnswers) -> dict[str, Any]:
@@ -303,10 +330,9 @@ def _traffic(rows: Rows, found: RowAnswers) -> dict[str, Any]:
         "reasons": reasons,
         "unseen": rows.unseen,
     }
-    X = rows.X
-    if not isinstance(X, np.ndarray):
-        gone = X.isna().sum()
-        sums["missing"] = {str(name): int(n) for name, n in gone.items() if n}
+    if isinstance(rows.cells, dict):
+        gone = {name: _n_missing(column) for name, column in rows.cells.items()}
+        sums["missing"] = {name: n for name, n in gone.items() if n}
     if found.familiarity is not None:
         low = float((found.familiarity < 0.1).sum())
         sums["familiar"] = {

@@ -15,6 +15,7 @@ TOPICS = (
     "streaming",
     "bench",
     "reproduction",
+    "serving",
     "trust",
     "kernels",
 )

@@ -1,0 +1,102 @@
+"""Short ways to an answer give what the long ones do, to the last bit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
+
+from kinlearn import LSPC, LSPCCV, HandOver, MultiTaskLSPC, TableFeatures
+from kinlearn.answering.ready import make_ready
+from kinlearn.answering.rows import Rows, together
+from kinlearn.encoding.read_cells import ReadCells
+from kinlearn.estimators._both import in_one_pass, proba_and_familiarity
+
+
+def table(n, seed):
+    """Columns of every kind: skewed counts, dates, many and few categories, missing cells."""
+    rng = np.random.default_rng(seed)
+    dates = np.datetime64("2020-01-01") + (np.arange(n) * 7).astype("timedelta64[D]")
+    found = pd.DataFrame(
+        {
+            "dose": rng.normal(size=n),
+            "cells": np.exp(3 * rng.normal(size=n)),
+            "seen": dates.astype("datetime64[us]"),
+            "site": rng.choice(["north", "south"], n).astype(object),
+            "code": [f"c{k}" for k in rng.integers(0, 30, n)],
+            "sex": rng.choice(["f", "m"], n).astype(object),
+        }
+    )
+    for name in ("dose", "seen", "sex", "code"):
+        found.loc[rng.random(n) < 0.1, name] = None
+    return found
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"task": "site"}, {"thresholds": 5}, {"max_categories": 6, "drop": ["dose"]}]
+)
+def test_cells_that_are_read_become_the_numbers_of_their_table(options):
+    features = TableFeatures(**options).fit(table(200, 0))
+    new = table(60, 1)
+    new.loc[:3, ["site", "sex", "code"]] = ["elsewhere", "?!", "(missing)"]
+    read = features.cells_.transform(new)
+    cells = {name: read[name].to_numpy() for name in read}
+    wanted = features.transform(new)
+    np.testing.assert_array_equal(ReadCells(features).numbers(cells), wanted)
+    one = {name: column[:1] for name, column in cells.items()}
+    np.testing.assert_array_equal(ReadCells(features).numbers(one), wanted[:1])
+
+
+MODELS = {
+    "all rows": LSPC(),
+    "few centres": LSPC(n_centers=20),
+    "one centre": LSPC(n_centers=1),
+    "distances": LSPC(kernel="matern32"),
+    "angles": LSPC(kernel="cosine"),
+    "several": LSPCCV(kernel=["laplacian", "rbf"], metric=None),
+    "metric": LSPCCV(kernel="rbf", metric="diagonal"),
+    "tasks": MultiTaskLSPC(),
+    "a rule": HandOver(LSPC(), max_error=0.3),
+    "another's": LogisticRegression(),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_one_pass_gives_probabilities_and_familiarity(name):
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(80, 3)), rng.normal(size=(400, 3))
+    y = (X[:, 0] > 0).astype(int)
+    tasks = name == "tasks"
+    model = MODELS[name].fit(X, y, **({"task": np.arange(80) % 2} if tasks else {}))
+    given = {"task": np.arange(400) % 3} if tasks else {}
+    proba = model.predict_proba(new, **given)
+    familiar = model.familiarity(new) if hasattr(model, "familiarity") else None
+    for _ in range(2):
+        told, also = proba_and_familiarity(model, new, given)
+        np.testing.assert_array_equal(told, proba)
+        np.testing.assert_array_equal(also, familiar)
+        make_ready(model, 64)
+        np.testing.assert_array_equal(model.predict_proba(new, **given), proba)
+    quick = {"all rows", "few centres", "metric", "several"}
+    assert in_one_pass(model) == (name in quick)
+
+
+def test_sparse_rows_take_one_pass_too():
+    rng = np.random.default_rng(1)
+    X = csr_matrix(rng.poisson(0.3, size=(60, 8)).astype(float))
+    model = LSPC().fit(X, np.arange(60) % 2)
+    assert in_one_pass(model)
+    told, familiar = proba_and_familiarity(model, X, {})
+    np.testing.assert_array_equal(told, model.predict_proba(X))
+    np.testing.assert_array_equal(familiar, model.familiarity(X))
+
+
+def test_rows_of_several_requests_keep_what_is_counted_of_them():
+    parts = [
+        Rows({"a": np.array([1.0, np.nan]), "b": np.array(["x", "y"], object)}, unseen={"b": 1}),
+        Rows({"a": np.array([3.0]), "b": np.array(["z"], object)}, unseen={"b": 1}),
+    ]
+    whole = together(parts)
+    assert (len(whole), whole.size, whole.unseen) == (3, 6, {"b": 2})
+    assert whole.X["b"].tolist() == ["x", "y", "z"]
+    assert whole.part(1, 3).X["b"].tolist() == ["y", "z"]
