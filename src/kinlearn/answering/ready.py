@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinlearn.estimators._classifier import usual_support
+from kinlearn.estimators._familiarity import usual_support
 from kinlearn.model import KernelModel
 from kinlearn.pipelines import last_step
 

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinlearn.estimators._classifier import KernelClassifier, usual_support
+from kinlearn.distributed.prediction import is_dask
+from kinlearn.estimators._classifier import KernelClassifier
+from kinlearn.estimators._familiarity import usual_support
 from kinlearn.estimators._task_classifier import TaskClassifier
 from kinlearn.familiarity import NEIGHBOURS, familiarity, nearest_of
 from kinlearn.pipelines import before_last, last_step
@@ -29,7 +31,7 @@ def proba_and_familiarity(model: Any, X: Any, given: dict[str, Any]) -> tuple[Ar
         Further arguments of ``predict_proba``.
     """
     X, last = before_last(model, X), last_step(model)
-    if not in_one_pass(last):
+    if is_dask(X) or not in_one_pass(last):
         told = last.familiarity(X) if hasattr(last, "familiarity") else None
         return last.predict_proba(X, **given), told
     with own_threads(last.n_jobs):
