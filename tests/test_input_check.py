@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import kinlearn
 from kinlearn.cli import app
 from kinlearn.datasets import make_clinic_table
+from kinlearn.persistence.carried_facts import carry
 from kinlearn.tables.input_check import InputCheck
 from kinlearn.tables.input_profile import profile_inputs
 from kinlearn.tables.shift_tests import beyond_p, ranks_p, share_p
@@ -224,7 +225,9 @@ def test_the_report_blames_the_rows_not_the_records(walk, tmp_path):
 def test_a_model_file_without_a_profile_is_still_answered(walk, tmp_path):
     facts = kinlearn.model_info(walk / "model.kin")["facts"]
     del facts["inputs"]
-    kinlearn.save(kinlearn.load(walk / "model.kin"), tmp_path / "old.kin", facts=facts)
+    model = kinlearn.load(walk / "model.kin")
+    carry(model, facts)
+    kinlearn.save(model, tmp_path / "old.kin")
     told = said("predict", tmp_path / "old.kin", walk / "shifted.csv", "--out", tmp_path / "s.csv")
     assert "unit" not in told
 

@@ -298,7 +298,7 @@ def test_wrong_input_is_a_sentence(related):
 
 def test_many_rows_are_warned_of_or_refused_before_the_work(monkeypatch, related):
     X, y, task = related
-    monkeypatch.setattr("kinlearn.estimators._task_classifier.WARN_TASK_ROWS", 50)
+    monkeypatch.setattr("kinlearn.problems.tasks_dual.WARN_TASK_ROWS", 50)
     with pytest.warns(UserWarning, match="71 distinct rows of several tasks take about"):
         MultiTaskLSPC().fit(X, y, task=task)
     monkeypatch.setattr("os.sysconf", lambda name: 1)

@@ -7,6 +7,8 @@ def main() -> None:
     """Run the command line, or say in one sentence what is missing."""
     try:
         from kinlearn.cli import app
+
+        app()
     except ModuleNotFoundError as error:
         if error.name not in {"typer", "rich"}:
             raise
@@ -14,7 +16,6 @@ def main() -> None:
             f"kinlearn's command line needs {error.name}, which is not installed: "
             'run pip install "kinlearn[cli,plot]".'
         )
-    app()
 
 
 if __name__ == "__main__":
