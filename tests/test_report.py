@@ -6,11 +6,13 @@ import shutil
 import subprocess
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 from typer.testing import CliRunner
 
 import kinlearn
+from kinlearn import LSPCCV
 from kinlearn.cells.schema import TableSchema
 from kinlearn.cli import app
 from kinlearn.metrics import brier_score, expected_calibration_error
@@ -19,6 +21,7 @@ from kinlearn.report.findings import chance_calibration_error, suspicious_counts
 from kinlearn.report.importance import importance_of
 from kinlearn.report.measures import exact_interval, measure, weighted_auc
 from kinlearn.report.pictures import reliability_picture, risk_picture
+from kinlearn.report.relevance import column_relevance
 from kinlearn.report.svg import ticks
 from kinlearn.tables.evaluation import Evaluation, LabelEvaluation
 from kinlearn.tables.example import write_example
@@ -200,8 +203,6 @@ def test_held_out_figures_are_those_of_leave_one_out(page):
     model = kinlearn.load(page.with_name("model.kin"))
     proba = model[-1].estimator_.held_out_proba()
     facts = kinlearn.model_info(page.with_name("model.kin"))["facts"]
-    import pandas as pd
-
     y = pd.read_csv(page.with_name("clinic.csv"))["readmitted"]
     assert facts["summary"]["figures"]["log_loss"] == pytest.approx(log_loss(y, proba))
     assert f"<b>{log_loss(y, proba):.3f}</b>" in page.read_text()
@@ -265,3 +266,26 @@ def test_the_page_fits_a_phone_and_complaints_would_be_seen(page, tmp_path):
     assert scrolled <= inner
     assert len(console) == 1
     assert "seen" in console[0]
+
+
+def test_the_columns_the_model_looks_at_are_told(rng):
+    """Of a column of categories, what its columns of 0 and 1 have together."""
+    frame = pd.DataFrame(
+        {
+            "noise": rng.normal(size=240),
+            "kind": np.array(["u", "v", "w"], dtype=object)[rng.integers(0, 3, 240)],
+            "age": rng.normal(40, 10, size=240),
+        }
+    )
+    y = np.where((frame["kind"] == "u") ^ (frame["age"] > 40), "no", "yes").astype(object)
+    schema = TableSchema(numeric=["noise", "age"], categorical=["kind"])
+    model = make_model(schema, LSPCCV(kernel="rbf", metric="diagonal")).fit(frame, y)
+    found = column_relevance(model, schema)
+    assert sum(found.values()) == pytest.approx(3.0)
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    assert list(found)[-1] == "noise"
+    own = model.named_steps["columns"].origins() == "kind"
+    relevance = model[-1].feature_relevance_
+    assert found["kind"] == pytest.approx(3.0 * relevance[own].sum() / relevance.sum())
+    plain = make_model(schema, LSPCCV(kernel="rbf", metric=None)).fit(frame, y)
+    assert column_relevance(plain, schema) == {}

@@ -92,6 +92,19 @@ def test_train_shows_columns_then_a_summary(folder):
     assert str((folder / "report.html").resolve()) in said.replace(" ", "")
 
 
+def test_what_the_model_looks_at_is_told_and_drawn(folder):
+    model = kinlearn.load(folder / "model.kin")
+    origins = model.named_steps["columns"].origins()
+    relevance = pd.Series(model[-1].estimator_.feature_relevance_).groupby(origins).sum()
+    first = relevance.idxmax()
+    times = relevance[first] / relevance.mean()
+    said = " ".join((folder / "said.txt").read_text().split())
+    assert f"The model looks most at '{first}', {times:.1f} times the mean column" in said
+    page = (folder / "report.html").read_text()
+    assert "<h2>What the model looks at</h2>" in page
+    assert f"<title>{first}: {times:.4f}</title>" in page
+
+
 def test_the_stored_pipeline_is_a_plain_estimator(folder):
     model = kinlearn.load(folder / "model.kin")
     frame = pd.read_csv(folder / "new.csv")

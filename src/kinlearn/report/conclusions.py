@@ -14,6 +14,8 @@ from kinlearn.tables.words import percent
 
 # A gain below this share of the error is not worth a claim.
 _NOTABLE = 0.01
+# A column of this relevance is looked at more than others are, of which the mean has one.
+_LOOKED_AT = 1.2
 # Of fewer rows of a class nothing can be bounded.
 _ENOUGH = 10
 # A calibration error that chance does not explain is called small below this.
@@ -34,6 +36,7 @@ def conclusions(found: Findings) -> list[str]:
         *_weak(found),
         *_groups(found),
         *_columns(found),
+        *_relevance(found),
         *_records(found),
     ]
 
@@ -315,6 +318,16 @@ def _columns(found: Findings) -> list[str]:
         return ["No single column stands out: shuffling any one of them changes little."]
     names = ", ".join(repr(name) for name in clear[:4])
     return [f"Answers rest most on {names}."]
+
+
+def _relevance(found: Findings) -> list[str]:
+    """Which columns the model looks at: those that are looked at more than the mean column."""
+    looked_at = [(name, value) for name, value in found.relevance.items() if value >= _LOOKED_AT]
+    if not looked_at:
+        return []
+    (first, value), *others = looked_at[:4]
+    rest = "".join(f", {name!r} ({value:.1f})" for name, value in others)
+    return [f"The model looks most at {first!r}, {value:.1f} times the mean column{rest}."]
 
 
 def _records(found: Findings) -> list[str]:

@@ -120,7 +120,7 @@ def effect_picture(effect: Effect) -> str:
             for value, share in zip(effect.values, effect.shares, strict=True)
         ]
         p = effect.means[0]
-        return bars(names, p, p, p, f"mean probability of {effect.answers[0]!r}", title)
+        return bars(names, p, label=f"mean probability of {effect.answers[0]!r}", title=title)
     top = min(1.0, 1.15 * max(max(p) for p in effect.means) + 0.02)
     low, high = effect.values[0], effect.values[-1]
     plot = Plot((low, high), (0.0, top), effect.column, "mean probability", title)

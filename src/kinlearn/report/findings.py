@@ -133,6 +133,9 @@ class Findings:
         Which way the columns that matter push the answer.
     groups : list of GroupFigures
         Figures by the groups of the columns that were asked for.
+    relevance : dict of str to float
+        How much the scores change along every column, of mean one, the most relevant first; empty
+        where no metric was learnt.
     """
 
     title: str
@@ -158,6 +161,7 @@ class Findings:
     withdrawn: bool = False
     effects: list[Effect] = field(default_factory=list)
     groups: list[GroupFigures] = field(default_factory=list)
+    relevance: dict[str, float] = field(default_factory=dict)
 
     @property
     def base_rate(self) -> float:
@@ -170,6 +174,7 @@ class Findings:
             "figures": {name: found._asdict() for name, found in self.overall.items()},
             "hand_over": vars(self.hand_over) if self.hand_over else None,
             "like_training": not self.withdrawn,
+            "relevance": self.relevance,
             "groups": [
                 {**vars(group), **{k: v._asdict() for k, v in vars(group).items() if k in _SHARES}}
                 for group in self.groups

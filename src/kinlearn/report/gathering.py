@@ -35,6 +35,7 @@ from kinlearn.report.groups import groups_by
 from kinlearn.report.importance import Importance, importance_of, importance_of_training
 from kinlearn.report.measures import measure
 from kinlearn.report.rare_pictures import rarest_class
+from kinlearn.report.relevance import column_relevance
 from kinlearn.selection.decisions import cost_matrix
 from kinlearn.tables.columns import Column
 from kinlearn.tables.evaluation import Evaluation, LabelEvaluation
@@ -354,6 +355,7 @@ def _gather(
             "n_points": len(classifier.weights_),
             "n_mixed": int((classifier.weights_ > 0).sum()),
         },
+        relevance=column_relevance(model, schema),
     )
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kinlearn import LSPC, MultiLabelLSPC, MultiTaskLSPC
 from kinlearn.cells.schema import TableSchema
+from kinlearn.report.relevance import column_relevance
 from kinlearn.tables.hand_over import bare_classifier
 from kinlearn.tables.pipeline import make_model
 
@@ -59,16 +60,9 @@ def relevant_columns(model: Any, schema: TableSchema) -> list[str]:
     """The columns that are worth shuffling: all, or of very many those that matter most."""
     if len(schema.features) <= MOST_COLUMNS:
         return schema.features
-    relevance = getattr(bare_classifier(model), "feature_relevance_", None)
-    origins = model.named_steps["columns"].origins()
-    if schema.task is not None:
-        origins = origins[1:]
-    if relevance is None or len(relevance) != len(origins):
+    found = list(column_relevance(model, schema))[:MOST_COLUMNS]
+    if not found:
         return schema.features[:MOST_COLUMNS]
-    total = dict.fromkeys(schema.features, 0.0)
-    for name, value in zip(origins, relevance, strict=True):
-        total[name] += float(value)
-    found = sorted(total, key=lambda name: -total[name])[:MOST_COLUMNS]
     return [name for name in schema.features if name in found or name == schema.task]
 
 

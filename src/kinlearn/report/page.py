@@ -25,6 +25,7 @@ from kinlearn.report.measures import LEVEL, N_BINS, Measure
 from kinlearn.report.next_steps import next_steps
 from kinlearn.report.pictures import (
     importance_picture,
+    relevance_picture,
     reliability_picture,
     risk_picture,
     surface_picture,
@@ -61,6 +62,7 @@ def make_page(found: Findings) -> str:
         ("parts", "Labels" if found.labels else "Tasks", _parts(found)),
         ("search", "The settings that were searched", _search(found)),
         ("suspects", _suspects_title(found), _suspects(found)),
+        ("relevance", "What the model looks at", _relevance(found)),
         ("importance", "Which columns matter", _importance(found)),
         ("effects", "Which way they push", _effects(found)),
         ("groups", "Does it serve all alike?", _groups(found)),
@@ -474,6 +476,19 @@ def _suspects(found: Findings) -> list[Markup]:
             "the line of names."
         ),
         table(header, rows, numbers=[0, 3]),
+    ]
+
+
+def _relevance(found: Findings) -> list[Markup]:
+    if len(found.relevance) < 2:
+        return []
+    return [
+        figure(
+            relevance_picture(found.relevance),
+            "How much the scores of a first fit change along each column, the mean column being 1: "
+            "the metric in which the model takes a further look. Columns that say the same are "
+            "all looked at; whether a column would be missed is told below.",
+        )
     ]
 
 

@@ -120,6 +120,17 @@ def surface_picture(results: dict[str, Any], best_index: int) -> str | None:
     )
 
 
+def relevance_picture(found: dict[str, float], most: int = 15) -> str:
+    """How much the scores change along each column."""
+    names = list(found)[:most]
+    return bars(
+        names,
+        [found[name] for name in names],
+        label="relevance, the mean column being 1",
+        title="Relevance of columns",
+    )
+
+
 def importance_picture(found: list[Importance], most: int = 15) -> str:
     """How much worse answers get when a column is shuffled."""
     shown = found[:most]
@@ -128,6 +139,6 @@ def importance_picture(found: list[Importance], most: int = 15) -> str:
         [entry.loss for entry in shown],
         [entry.low for entry in shown],
         [entry.high for entry in shown],
-        "rise of the log-loss when the column is shuffled",
-        "Permutation importance of columns",
+        label="rise of the log-loss when the column is shuffled",
+        title="Permutation importance of columns",
     )

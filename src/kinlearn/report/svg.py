@@ -168,15 +168,16 @@ def heat_map(
 def bars(
     names: Sequence[str],
     values: Sequence[float],
-    lows: Sequence[float],
-    highs: Sequence[float],
+    lows: Sequence[float] = (),
+    highs: Sequence[float] = (),
+    *,
     label: str,
     title: str,
 ) -> str:
-    """Lying bars with their intervals, longest name cut."""
+    """Lying bars, with their intervals where these are given; longest name cut."""
     tall, left = 26.0, 168.0
     height = TOP + tall * len(names) + BOTTOM
-    low = min(0.0, *lows)
+    low = min(0.0, *lows, *values)
     high = max(*highs, *values, low + 1e-9)
 
     def across(value: float) -> float:
@@ -189,15 +190,20 @@ def bars(
         at = TOP + tall * i
         start, end = sorted((across(0.0), across(values[i])))
         shown = name if len(name) <= 22 else name[:21] + "…"
-        hint = f"{name}: {values[i]:.4f} (95 % interval {lows[i]:.4f} to {highs[i]:.4f})"
+        hint = f"{name}: {values[i]:.4f}"
+        if lows:
+            hint += f" (95 % interval {lows[i]:.4f} to {highs[i]:.4f})"
         parts.append(
             f'<text class="tick" x="{left - 8:.1f}" y="{at + tall / 2 + 4:.1f}" '
             f'text-anchor="end">{escape(shown)}<title>{escape(name)}</title></text>'
             f'<rect class="fill" x="{start:.1f}" y="{at + 4:.1f}" width="{end - start:.1f}" '
             f'height="{tall - 8:.1f}"><title>{escape(hint)}</title></rect>'
-            f'<path class="whisker" d="M{across(lows[i]):.1f} {at + tall / 2:.1f}'
-            f'H{across(highs[i]):.1f}"/>'
         )
+        if lows:
+            parts.append(
+                f'<path class="whisker" d="M{across(lows[i]):.1f} {at + tall / 2:.1f}'
+                f'H{across(highs[i]):.1f}"/>'
+            )
     parts.append(f'<path class="axis" d="M{across(0.0):.1f} {TOP:.1f}V{height - BOTTOM:.1f}"/>')
     parts.append(_text("label", (left + WIDTH - RIGHT) / 2, height - 10, label))
     return _svg(WIDTH, height, title, parts)
