@@ -2,11 +2,13 @@
 
 Minimised is, over coefficients A of features φ::
 
-    1/W Σ_i w_i ℓ(Aᵀφ_i, z_i) + penalty/2 ||A||²,      W = Σw,
+    1/W Σ_i w_i ℓ(Aᵀφ_i, z_i) + penalty/2 tr(AᵀRA),      W = Σw,
 
-ℓ the log-loss of a softmax, or of a sigmoid for each column. Least squares has already been to the
-rows for ``H = ΦᵀDΦ`` and ``h = ΦᵀDZ``. With ``H/W + reg·I = UᵀU`` the objective is nearly round in
-``B = U A``, and L-BFGS in B, started at beta times the ridge solution, needs a few passes.
+ℓ the log-loss of a softmax, or of a sigmoid for each column. R is the kernel between the centres,
+so that the penalty is on the norm of the functions Aᵀφ, or the identity where all is to be as in
+ridge regression. Least squares has already been to the rows for ``H = ΦᵀDΦ`` and ``h = ΦᵀDZ``.
+With ``H/W + ridge·R = UᵀU`` the objective is nearly round in ``B = U A``, and L-BFGS in B, started
+at beta times the ridge solution, needs a few passes.
 
 Rows that are held out, from the sums too, say when to stop. Where they are a notable share of all
 rows, as many steps are then gone again with all of them.
@@ -28,7 +30,7 @@ from kinlearn.solvers.log_loss_pass import log_loss_pass, log_losses
 Array = NDArray[np.float64]
 
 # Passes over the rows, at most, where their number is left open.
-AUTO_PASSES = 16
+AUTO_PASSES = 24
 # Five steps that together gain less of the held-out log-loss than this share are the last.
 LEAST_GAIN = 0.002
 LAST_STEPS = 5
@@ -131,13 +133,16 @@ class Polish:
     held : HeldRows
         Rows that say when to stop; with `tol`, only how certain the rows are.
     reg : float
-        Of the ridge solution.
+        Of the closed form.
     coding : Coding
     max_passes : int
         Most passes while rows are held out.
+    norm : ndarray of shape (m, m), optional
+        R, a positive definite matrix; the identity when left out. The ridge is then ``√(reg/m)``:
+        where H/W is about R²/m, either stops at the same size of R's eigenvalues.
     penalty : float, optional
-        Of the log-loss; left out, `reg` times the mean curvature of the log-loss at the start,
-        which weighs about as much as `reg` does beside squares, and no more than a fiftieth of
+        Of the log-loss; left out, the ridge times the mean curvature of the log-loss at the start,
+        which weighs about as much as the ridge does beside squares, and no more than a fiftieth of
         the log-loss at the start.
     tol : float, optional
         Hold out nothing, and stop at this norm of the gradient.
@@ -163,10 +168,12 @@ class Polish:
         coding: Coding,
         *,
         max_passes: int = AUTO_PASSES,
+        norm: Array | None = None,
         penalty: float | None = None,
         tol: float | None = None,
     ) -> None:
-        self.sums, self.held, self.reg, self.coding = sums, held, float(reg), coding
+        self.sums, self.held, self.coding, self.norm = sums, held, coding, norm
+        self.ridge = float(reg) if norm is None else float(np.sqrt(reg / len(sums.gram)))
         self.max_passes, self.tol = max_passes, tol
         self.n_passes, self.done = 0, False
         self.path: list[float] = []
@@ -185,9 +192,9 @@ class Polish:
         losses, p = log_losses(self.beta * scores, held.targets, coding.sigmoids)
         spread = held.weights @ (p * (1.0 - p)).mean(axis=1) / held.weights.sum()
         self.curvature = max(float(spread), LEAST_CURVATURE)
-        size = max(self.beta**2 * float(np.vdot(start, start)), np.finfo(np.float64).tiny)
+        size = max(self.beta**2 * self._size(start), np.finfo(np.float64).tiny)
         most = 2.0 * PENALTY_SHARE * float(held.weights @ losses) / held.weights.sum() / size
-        own = min(self.curvature * self.reg, float(most))
+        own = min(self.curvature * self.ridge, float(most))
         self.penalty = own if penalty is None else float(penalty)
         if penalty is not None:
             self._factor(self.penalty / self.curvature)
@@ -205,20 +212,32 @@ class Polish:
             moments = moments - weighted.T @ self.coding.fitted(held.targets)
             weight = weight - float(held.weights.sum())
         self.gram, self.moments, self.weight = gram, moments, weight
-        self._factor(self.reg)
+        self._factor(self.ridge)
+
+    def _normed(self, coef: Array) -> Array:
+        """``RA``."""
+        return coef if self.norm is None else np.asarray(self.norm @ coef)
+
+    def _size(self, coef: Array) -> float:
+        """``tr(AᵀRA)``."""
+        return float(np.vdot(coef, self._normed(coef)))
 
     def _factor(self, ridge: float) -> None:
-        """``H/W + ridge·I = UᵀU``; a ridge that drowns in rounding is raised until it does not."""
-        floor = float(np.trace(self.gram)) / self.weight / len(self.gram)
+        """``H/W + ridge·R = UᵀU``; where that drowns in rounding, the diagonal is raised."""
+        floor, raised = float(np.trace(self.gram)) / self.weight / len(self.gram), 0.0
         while True:
             matrix = np.array(self.gram, order="F")
             matrix /= self.weight
-            matrix[np.diag_indices_from(matrix)] += ridge
+            if self.norm is None:
+                matrix[np.diag_indices_from(matrix)] += ridge + raised
+            else:
+                matrix += ridge * self.norm
+                matrix[np.diag_indices_from(matrix)] += raised
             factor, info = lapack.dpotrf(matrix, lower=0, clean=1, overwrite_a=1)
             if info == 0:
                 self.factor = factor
                 return
-            ridge = max(10.0 * ridge, 1e-14 * floor)
+            raised = max(10.0 * raised, 1e-15 * floor)
 
     def _ridge_start(self) -> Array:
         """The ridge solution."""
@@ -241,8 +260,8 @@ class Polish:
                 [(held.features, held.targets, held.weights)], coef, sigmoids
             )
             value, gradient = value - own, gradient - slopes
-        value = value / self.weight + 0.5 * self.penalty * float(np.vdot(coef, coef))
-        gradient = gradient / self.weight + self.penalty * coef
+        value = value / self.weight + 0.5 * self.penalty * self._size(coef)
+        gradient = gradient / self.weight + self.penalty * self._normed(coef)
         inward = solve_triangular(self.factor, gradient, trans=1)
         if self.steps.tell(value, inward):
             self.gradient_norm = float(np.linalg.norm(gradient))
@@ -294,7 +313,6 @@ class Polish:
             return
         self.steps_to_go = self.best
         self._set_out(without_held=False)
-        self._factor(self.reg)
         start = self.beta * (self.factor @ self._ridge_start())
         self.steps = LbfgsSteps(start, 1.0 / self.curvature)
 
