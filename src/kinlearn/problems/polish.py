@@ -36,6 +36,8 @@ LEAST_GAIN = 0.002
 LAST_STEPS = 5
 # Beyond this share of held-out rows, the steps are gone again with them.
 NOTABLE = 0.05
+# The ridge grows by this factor where the first one left nothing to gain.
+SMOOTHER = 10.0
 # The curvature of the log-loss where nearly all rows are certain.
 LEAST_CURVATURE = 1e-5
 # The penalty at the start is at most this share of the log-loss there.
@@ -185,7 +187,13 @@ class Polish:
         self.half = np.arange(n_held) % 2
         self.half_best = np.full(2, np.inf)
         self.half_scores = np.zeros((n_held, sums.moments.shape[1]))
-        self._set_out(without_held=tol is None)
+        self.first = 0  # where in the path the steps began
+        self._begin(penalty)
+
+    def _begin(self, penalty: float | None = None) -> None:
+        """At beta times the ridge solution."""
+        held, coding = self.held, self.coding
+        self._set_out(without_held=self.tol is None)
         start = self._ridge_start()
         scores = held.features @ start
         self.beta = held_out_beta(scores, held, coding.sigmoids)
@@ -300,18 +308,26 @@ class Polish:
     def _is_enough(self) -> bool:
         if self.tol is not None:
             return self.gradient_norm <= self.tol
-        if len(self.path) <= LAST_STEPS:
+        path = self.path[self.first :]
+        if len(path) <= LAST_STEPS:
             return False
-        before = min(self.path[:-LAST_STEPS])
-        return min(self.path[-LAST_STEPS:]) > (1.0 - LEAST_GAIN) * before
+        return min(path[-LAST_STEPS:]) > (1.0 - LEAST_GAIN) * min(path[:-LAST_STEPS])
 
     def _end(self) -> None:
-        """The end of the steps with rows held out; all of them are wanted where it matters."""
+        """The end of the steps with rows held out; all of them are wanted where it matters.
+
+        Where no step helped, the start was too close to the rows: they begin once more, smoother.
+        """
+        again = self.tol is None and self.best == 0 and self.first == 0
+        if again and self.n_passes < self.max_passes:
+            self.first, self.ridge = len(self.path), SMOOTHER * self.ridge
+            self._begin()
+            return
         share = float(self.held.weights.sum()) / self.sums.weight
         if self.tol is not None or self.best == 0 or share <= NOTABLE:
             self.done = True
             return
-        self.steps_to_go = self.best
+        self.steps_to_go = self.best - self.first
         self._set_out(without_held=False)
         start = self.beta * (self.factor @ self._ridge_start())
         self.steps = LbfgsSteps(start, 1.0 / self.curvature)
@@ -333,13 +349,21 @@ class Polish:
             "half_best": self.half_best,
             "half_scores": self.half_scores,
             "progress": np.array(
-                [self.n_passes, self.best, to_go, self.done, self.gradient_norm], dtype=float
+                [
+                    *(self.n_passes, self.best, to_go, self.done, self.gradient_norm),
+                    *(self.first, self.ridge),
+                ],
+                dtype=float,
             ),
         }
 
     def go_on_from(self, arrays: dict[str, Any]) -> None:
         """Take up what :meth:`to_arrays` told, over the same sums and rows."""
-        n_passes, best, to_go, done, norm = arrays["progress"].tolist()
+        n_passes, best, to_go, done, norm, first, ridge = arrays["progress"].tolist()
+        self.first = int(first)
+        if ridge != self.ridge:
+            self.ridge = ridge
+            self._begin()
         if to_go >= 0:
             self.steps_to_go = int(to_go)
             self._set_out(without_held=False)
