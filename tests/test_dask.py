@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from kinlearn import LSPC, LSPCCV, MultiLabelLSPC, MultiTaskLSPC
@@ -211,7 +211,7 @@ def test_centers_come_from_a_bounded_sample(data, monkeypatch):
     X = np.vstack([X] * 10) + np.random.default_rng(1).normal(size=(2400, 3)) * 1e-3
     y = np.tile(y, 10)
     monkeypatch.setattr(sampling, "SAMPLE_PARTITIONS", 4)
-    monkeypatch.setattr("kinlearn.estimators._collections.MEDIAN_ROWS", 100)
+    monkeypatch.setattr("kinlearn.estimators._stream_fit.MEDIAN_ROWS", 100)
     looked_at = []
 
     def note(block, block_info=None):
@@ -221,10 +221,12 @@ def test_centers_come_from_a_bounded_sample(data, monkeypatch):
 
     lazy = da.from_array(X, chunks=(100, 3)).map_blocks(note, dtype=float, meta=np.empty((0, 0)))
     parts = split_partitions(lazy, y)
-    sample = sampling.sample_rows(parts, 80, np.random.RandomState(0))
+    sample, labels, _ = sampling.sample_rows(parts, 80, np.random.RandomState(0))
     assert sample.shape == (80, 3)
+    where = (X[:, None, 0] == sample[None, :, 0]).argmax(axis=0)
+    assert_array_equal(labels, y[where])
     assert len(set(looked_at)) == 4
-    again = sampling.sample_rows(parts, 80, np.random.RandomState(0))
+    again, _, _ = sampling.sample_rows(parts, 80, np.random.RandomState(0))
     assert_allclose(sample, again)
     first = LSPC(n_centers=8, random_state=3).fit(lazy, y)
     second = LSPC(n_centers=8, random_state=3).fit(lazy, y)

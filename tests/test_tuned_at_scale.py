@@ -4,10 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import kinlearn
-from kinlearn import LSPCCV, KernelLogisticRegression, MultiLabelLSPCCV
+from kinlearn import LSPCCV, KernelLogisticRegression, MultiLabelLSPCCV, NormalEquations
 from kinlearn.estimators._at_scale import StackedFeatures, automatic_centers
 from kinlearn.kernels import KernelMap, resolve_kernel
 from kinlearn.problems.fixed_basis import RowFeatures
@@ -88,25 +89,105 @@ def test_centres_grow_with_the_rows():
     assert counts[-1] == 4000
 
 
-def test_a_stream_chooses_kernel_and_width_by_its_first_rows(table, monkeypatch, tmp_path):
-    from kinlearn.estimators import lspc_cv
+STREAM = {"n_centers": 40, "polish": 8, "random_state": 0, "regs": [1e-6, 1e-4, 1e-2]}
 
+
+@pytest.fixture
+def few_rows_tell(monkeypatch):
+    """As if 500 rows were enough to choose kernels from."""
+    for module in ("lspc_cv", "multilabel_lspc_cv", "_stream_fit"):
+        monkeypatch.setattr(f"kinlearn.estimators.{module}.AUTO_ROWS", 500)
+    monkeypatch.setattr("kinlearn.estimators._stream_fit.MEDIAN_ROWS", 500)
+
+
+def test_a_stream_of_few_rows_keeps_the_first_kernel(table):
     X, y = table
-    options = {"n_centers": 40, "polish": 8, "random_state": 0, "regs": [1e-6, 1e-4, 1e-2]}
-    kernels = ["rbf", "laplacian"]
-    plain = LSPCCV(kernel=kernels, **options).fit_stream((X, y), batch_rows=500)
-    monkeypatch.setattr(lspc_cv, "AUTO_ROWS", 500)
-    model = LSPCCV(kernel=kernels, **options)
-    stream = {"batch_rows": 500, "checkpoint": tmp_path / "sums.npz"}
-    model.fit_stream((X, y), **stream)
+    plain = LSPCCV(kernel=["rbf", "laplacian"], **STREAM).fit_stream((X, y), batch_rows=500)
     assert plain.kept_kernels_ == ["rbf"]
-    assert (model.kept_kernels_[0], model.sigma_) != ("rbf", plain.sigma_)
+    assert (plain.kernel_, plain.metric_) == ("rbf", "plain")
+
+
+@pytest.mark.usefixtures("few_rows_tell")
+@pytest.mark.parametrize("metric", ["diagonal", "full"])
+def test_a_stream_chooses_kernel_metric_and_width_by_its_first_rows(table, metric, tmp_path):
+    X, y = table
+    given = {**STREAM, "kernel": ["rbf", "laplacian"], "metric": metric}
+    stream = {"batch_rows": 500, "checkpoint": tmp_path / "sums.npz"}
+    model = LSPCCV(**given).fit_stream((X[:1200], y[:1200]), **stream)
+    assert model.metric_ == metric
+    assert model.feature_relevance_[:3].min() > model.feature_relevance_[3:].max()
+    assert model.feature_relevance_.mean() == pytest.approx(1.0)
     assert model.n_iter_ > 1
-    assert model.held_out_log_loss_ < 1.2 * plain.held_out_log_loss_
-    again = LSPCCV(kernel=kernels, **options).fit_stream((X, y), **stream)
+    first = LSPCCV(**{**STREAM, "metric": None}, kernel="rbf")
+    first.fit_stream((X[:1200], y[:1200]), batch_rows=500)
+    assert loss(model, X[1200:], y[1200:]) < loss(first, X[1200:], y[1200:])
+    # the sums know the metric: a resumed stream, a file and rows that come later are in it
+    again = LSPCCV(**given).fit_stream((X[:1200], y[:1200]), **stream)
     np.testing.assert_array_equal(again.coef_, model.coef_)
-    with pytest.warns(UserWarning, match="closed form"):  # as before, from its own first rows
-        LSPCCV(kernel=kernels, **options).fit_stream(iter([(X, y)]))
+    kinlearn.save(model, tmp_path / "model.kin")
+    loaded = kinlearn.load(tmp_path / "model.kin")
+    np.testing.assert_allclose(loaded.predict_proba(X), model.predict_proba(X), atol=1e-12)
+    model.partial_fit(X[1200:], y[1200:])
+    assert model.metric_ == metric
+    # the same sums of rows at once
+    sums = model.statistics_
+    Phi = sums.features().features(X, sums.sigma)
+    np.testing.assert_allclose(sums.gram(), Phi.T @ Phi, rtol=1e-9)
+
+
+@pytest.mark.usefixtures("few_rows_tell")
+def test_whatever_brings_the_rows_they_choose_alike(table):
+    X, y = table
+    model = LSPCCV(kernel=["rbf", "laplacian"], metric="diagonal", **STREAM)
+    whole = model.fit_stream((X, y), batch_rows=len(X))
+    with pytest.warns(UserWarning, match="closed form"):
+        once = clone(model).fit_stream(iter([(X, y)]))
+    assert once.best_params_ == whole.best_params_
+    drawn = clone(model).fit_stream((X, y), batch_rows=300, centers_from="reservoir")
+    assert drawn.metric_ == "diagonal"
+    mixed = np.random.default_rng(0).permutation(len(X))
+    other = clone(model).fit_stream((X[mixed], y[mixed]), centers_from="reservoir")
+    assert other.sigma_ == pytest.approx(drawn.sigma_)
+    np.testing.assert_allclose(other.predict_proba(X), drawn.predict_proba(X), atol=1e-6)
+    weighed = (X, y, None, np.where(np.arange(len(X)) % 3, 1.0, 0.0))
+    assert clone(model).fit_stream(weighed, centers_from="reservoir").metric_ == "diagonal"
+
+
+@pytest.mark.usefixtures("few_rows_tell")
+def test_collections_choose_kernel_metric_and_width(table):
+    da = pytest.importorskip("dask.array")
+    X, y = table
+    model = LSPCCV(kernel=["rbf", "laplacian"], metric="diagonal", **STREAM)
+    parts = da.from_array(X, chunks=(600, 6)), da.from_array(y, chunks=600)
+    spread = clone(model).fit(*parts)
+    assert spread.metric_ == "diagonal"
+    assert spread.n_iter_ > 1
+    assert loss(spread, X, y) == pytest.approx(loss(model.fit_stream((X, y)), X, y), rel=0.2)
+
+
+@pytest.mark.usefixtures("few_rows_tell")
+def test_streams_of_labels_choose_kernel_metric_and_width(table):
+    X, y = table
+    Y = np.column_stack([y & 1, y & 2, y & 4]).astype(bool).astype(int)
+    model = MultiLabelLSPCCV(metric="diagonal", **STREAM).fit_stream((X, Y), batch_rows=500)
+    assert model.metric_ == "diagonal"
+    assert model.feature_relevance_[:3].min() > model.feature_relevance_[3:].max()
+    assert model.n_iter_ > 1
+
+
+def test_sums_in_a_metric(table, tmp_path):
+    X, y = table
+    metric = np.array([1.0, 2.0, 0.5, 0.0, 0.0, 1.0])
+    sums = NormalEquations(X[:10], sigma=1.5, metric=metric).update(X, y)
+    plain = NormalEquations(X[:10] * metric, sigma=1.5).update(X * metric, y)
+    np.testing.assert_allclose(sums.gram(), plain.gram(), rtol=1e-12)
+    sums.save(tmp_path / "sums.npz")
+    np.testing.assert_array_equal(NormalEquations.load(tmp_path / "sums.npz").metric, metric)
+    with pytest.raises(ValueError, match="two metrics"):
+        sums.copy().merge(NormalEquations(X[:10], sigma=1.5).update(X, y))
+    for wrong in (metric[:3], np.full(6, np.nan)):
+        with pytest.raises(ValueError, match="metric must hold a finite number"):
+            NormalEquations(X[:10], metric=wrong)
 
 
 @pytest.mark.parametrize("n_classes", [2, 6])

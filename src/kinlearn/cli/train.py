@@ -106,6 +106,14 @@ def train(
             show_default=False,
         ),
     ] = None,
+    all_rows: Annotated[
+        bool,
+        typer.Option(
+            "--all-rows",
+            help="Go over all rows of a larger table, batch by batch, once those drawn have been "
+            "trained on.",
+        ),
+    ] = False,
     seed: Seed = 0,
     force: Force = False,
     as_json: Json = False,
@@ -139,6 +147,7 @@ def train(
             seed=seed,
             cost=cost or [],
             miss=miss or [],
+            all_rows=all_rows,
         )
         files = Files(data, out, report, delimiter, encoding, labels_from, names_in(by))
         run(files, wishes, terminal, force=force, started=started)
@@ -164,6 +173,7 @@ def run(files: Files, wishes: Any, terminal: Terminal, *, force: bool, started: 
     from kinlearn.report import gathering
     from kinlearn.report.conclusions import conclusions
     from kinlearn.report.page import make_page
+    from kinlearn.tables.all_rows import train_on_all_rows
     from kinlearn.tables.files import open_table
     from kinlearn.tables.leaks import find_leaks
     from kinlearn.tables.output import check_output, write_text
@@ -196,9 +206,11 @@ def run(files: Files, wishes: Any, terminal: Terminal, *, force: bool, started: 
     # What a fit has to warn of is said in the summary, in a sentence each.
     with warnings.catch_warnings(), terminal.working("Training") as stage:
         warnings.simplefilter("ignore", UserWarning)
-        trained = train(table, wishes, stage)
+        trained, notes = train(table, wishes, stage), []
+        if wishes.all_rows:
+            trained, notes = train_on_all_rows(file, trained, wishes, stage)
         facts = training_facts(file, trained, wishes)
-        facts["training"]["by"] = files.by
+        facts["training"] |= {"by": files.by, "all_rows": notes}
         if wishes.labels:
             stage("Learning each label alone, for comparison")
             groups = folds_of_groups(table.groups, wishes)
@@ -218,6 +230,8 @@ def run(files: Files, wishes: Any, terminal: Terminal, *, force: bool, started: 
     if report is not None:
         write_text(report, make_page(found))
     tell(terminal, found, said, trained.model, wishes)
+    for note in notes:
+        terminal.say(note)
     terminal.say()
     terminal.path("Model", out)
     if report is not None:
@@ -233,6 +247,7 @@ def run(files: Files, wishes: Any, terminal: Terminal, *, force: bool, started: 
             "held_out_by": found.held_out.origin,
             **found.as_facts(),
             "conclusions": said,
+            "all_rows": notes,
             "seconds": round(seconds, 2),
         }
     )
@@ -263,7 +278,7 @@ def show_columns(terminal: Terminal, table: Any) -> None:
     if len(table.y) < known:
         terminal.say(
             f"{len(table.y)} of {known} rows are used, drawn evenly; --max-rows changes that, at "
-            "a cost in time and memory."
+            "a cost in time and memory; --all-rows goes over the others, too, at one in time."
         )
 
 

@@ -14,11 +14,14 @@ from kinlearn.distributed.reduction import compute
 SAMPLE_PARTITIONS = 16
 
 
-def sample_rows(parts: Partitions, n_rows: int, random_state: np.random.RandomState) -> Any:
-    """Return about `n_rows` rows, from a bounded number of partitions.
+def sample_rows(
+    parts: Partitions, n_rows: int, random_state: np.random.RandomState
+) -> tuple[Any, Any, Any]:
+    """Return about `n_rows` rows, from a bounded number of partitions, with labels and weights.
 
     All rows, in their order, when their number is known and not larger. Which rows are drawn
-    depends on the seed and on how the data are partitioned.
+    depends on the seed and on how the data are partitioned. Labels and weights are None where the
+    parts have none.
 
     Examples
     --------
@@ -26,8 +29,9 @@ def sample_rows(parts: Partitions, n_rows: int, random_state: np.random.RandomSt
     >>> import numpy as np
     >>> from kinlearn.distributed.partitions import split_partitions
     >>> parts = split_partitions(da.arange(100, chunks=10)[:, None], None)
-    >>> sample_rows(parts, 20, np.random.RandomState(0)).shape
-    (20, 1)
+    >>> rows, labels, weights = sample_rows(parts, 20, np.random.RandomState(0))
+    >>> rows.shape, labels
+    ((20, 1), None)
     """
     from dask import delayed
 
@@ -39,22 +43,33 @@ def sample_rows(parts: Partitions, n_rows: int, random_state: np.random.RandomSt
     quota = None if everything else -(-n_rows // chosen.size)
     seeds = random_state.randint(np.iinfo(np.int32).max, size=chosen.size)
     draw = delayed(_some_rows)
-    drawn = compute(*(draw(parts.X[i], quota, seed) for i, seed in zip(chosen, seeds, strict=True)))
-    drawn = [rows for rows in drawn if rows.shape[0]]
+    drawn = compute(
+        *(
+            draw([parts.X[i], parts.y[i], parts.weights[i]], quota, seed)
+            for i, seed in zip(chosen, seeds, strict=True)
+        )
+    )
+    drawn = [part for part in drawn if part[0].shape[0]]
     if not drawn:
         raise ValueError(
             f"The {chosen.size} partitions looked at hold no rows to choose centers from: pass "
             "centers= and sigma=, or repartition the data."
         )
-    return _stack(drawn)
+    X, y, weights = (
+        None if part[0] is None else _stack(list(part)) for part in zip(*drawn, strict=True)
+    )
+    return X, y, weights
 
 
-def _some_rows(X: Any, quota: int | None, seed: int) -> Any:
-    n = X.shape[0]
+def _some_rows(parts: list[Any], quota: int | None, seed: int) -> list[Any]:
+    n = parts[0].shape[0]
     if quota is None or n <= quota:
-        return X
+        return parts
     rows = np.sort(np.random.RandomState(seed).choice(n, quota, replace=False))
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+    return [
+        part if part is None else part.iloc[rows] if hasattr(part, "iloc") else part[rows]
+        for part in parts
+    ]
 
 
 def _stack(blocks: list[Any]) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from kinlearn.estimators._polish import (
     PolishChoice,
@@ -22,7 +23,6 @@ from kinlearn.estimators._polish import (
     polish_source,
 )
 from kinlearn.kernels import Kernel, KernelMap
-from kinlearn.kernels.metric import in_metric
 from kinlearn.problems.fixed_basis import RowFeatures
 from kinlearn.problems.labels import LabelsProblem
 from kinlearn.problems.learnt_metric import InLearntMetric, Pose
@@ -61,7 +61,7 @@ def automatic_centers(n_rows: int) -> int:
 
 
 def choose_tuned_polish(
-    estimator: Any, kernel: Kernel, data: TrainingSet, groups: Any, more: list[str] | None = None
+    estimator: Any, kernel: Kernel, data: TrainingSet, more: list[str] | None = None
 ) -> PolishChoice:
     """Whether to tune on a sample, and polish.
 
@@ -71,11 +71,10 @@ def choose_tuned_polish(
     kernel : Kernel
         The first one.
     data : TrainingSet
-    groups : ndarray or None
     more : list of str, optional
         What else stands in the way, as sentences without their end.
     """
-    obstacles = polish_obstacles(estimator, kernel, groups) + (more or [])
+    obstacles = polish_obstacles(estimator, kernel) + (more or [])
     if not (isinstance(estimator.cv, str) and estimator.cv == "loo"):
         obstacles.append(f"cv={estimator.cv!r} asks for folds of all rows, in closed form")
     if estimator.store_cv_scores:
@@ -125,6 +124,7 @@ def choose_on_sample(
     scoring: Any,
     values: GridValues,
     poser: Callable[[Centers, int], Pose],
+    groups: np.ndarray | None = None,
 ) -> Chosen:
     """Choose kernels, widths, metric and reg by leave-one-out over a sample of the rows.
 
@@ -140,8 +140,10 @@ def choose_on_sample(
         What to begin with.
     poser : callable
         Makes what poses the problem, from the centres and the number of rows.
+    groups : ndarray of shape (n_passed,), optional
+        What is held out together.
     """
-    part, holding_out = data, HoldingOut("loo", None, estimator._seed())
+    part, holding_out = data, HoldingOut("loo", groups, estimator._seed())
     if data.n_rows > SAMPLE_ROWS:
         rows = stratified_rows(data, SAMPLE_ROWS)
         part, _ = data.without(np.flatnonzero(~np.isin(data.rows.member, rows)))
@@ -225,6 +227,12 @@ class StackedFeatures:
         self.n_rows = sources[0].n_rows
         self.n_centers = sum(source.n_centers for source in sources)
 
+    def norm(self) -> np.ndarray | None:
+        parts = [source.norm() for source in self.sources]
+        if any(part is None for part in parts):
+            return None
+        return np.asarray(block_diag(*parts))
+
     def blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         everything = np.arange(self.n_rows) if rows is None else rows
         # few enough rows at a time for all of the features to be worked on
@@ -247,7 +255,13 @@ class ScaledFit:
     polished: PolishedFit
 
 
-def fit_chosen(estimator: Any, chosen: Chosen, data: TrainingSet, passes: int) -> ScaledFit | None:
+def fit_chosen(
+    estimator: Any,
+    chosen: Chosen,
+    data: TrainingSet,
+    passes: int,
+    groups: np.ndarray | None = None,
+) -> ScaledFit | None:
     """Sums over all rows of what was chosen, and the polish; None where it did not help."""
     first = chosen.blocks[0].kernel
     centers = _centers(estimator, first, data, chosen.blocks[0].sigma)
@@ -259,7 +273,7 @@ def fit_chosen(estimator: Any, chosen: Chosen, data: TrainingSet, passes: int) -
     source: FeatureSource = sources[0] if len(sources) == 1 else StackedFeatures(sources)
     # a prior weighs as much beside all rows as it did beside those of the sample
     reg = chosen.reg * min(SAMPLE_ROWS / data.n_rows, 1.0)
-    found = polish_source(source, data, reg, passes, estimator._say)
+    found = polish_source(source, data, reg, passes, estimator._say, groups)
     if found is None or not found.helped:
         return None
     m = centers.rows.shape[0]
@@ -273,9 +287,8 @@ def fit_chosen(estimator: Any, chosen: Chosen, data: TrainingSet, passes: int) -
 
 def _centers(estimator: Any, kernel: Kernel, data: TrainingSet, sigma: float) -> Centers:
     """The centres, chosen in the metric of the best kernel."""
-    X = data.X if kernel.metric is None else in_metric(data.X, kernel.metric)
-    found = place_centers(
-        X if estimator.centers is None else data.X,
+    return place_centers(
+        data.X,
         data.rows,
         kernel,
         sigma,
@@ -285,6 +298,3 @@ def _centers(estimator: Any, kernel: Kernel, data: TrainingSet, sigma: float) ->
         random_state=estimator.random_state,
         automatic=automatic_centers(data.n_rows),
     )
-    if found.positions is None:
-        return found
-    return Centers(data.X[found.positions], found.positions, False)

@@ -14,8 +14,10 @@ from kinlearn.estimators._classifier import ACCEPTED
 from kinlearn.kernels import median_width
 from kinlearn.kernels.measures import Rows
 from kinlearn.streams import Batch
+from kinlearn.streams.batches import stacked
 from kinlearn.sums import NormalEquations
 from kinlearn.sums.batch import read_weights
+from kinlearn.sums.row_hash import row_hashes
 from kinlearn.tasks import split_tasks
 from kinlearn.training.centers import AUTO_CENTERS
 from kinlearn.training.copies import find_distinct_rows
@@ -117,18 +119,18 @@ class BatchReader:
     def begin(self, X: Rows, first: list[Batch] | None = None) -> NormalEquations:
         """Sums of no rows yet, with the width and the centres chosen from X.
 
-        From the batches that X was of, where they are given, an estimator may choose kernel and
-        width by their labels, too.
+        By the labels of the batches that X was of, where they are given, a tuned estimator chooses
+        kernel, metric and width.
         """
         estimator = self.estimator
         kernel = estimator._kernel()
         kernel.check(X, getattr(estimator, "feature_names_in_", None))
         rows = find_distinct_rows(X)
         distinct, sigma = X[rows.first], stream_width(estimator)
-        if first is not None and hasattr(estimator, "_block_of_stream"):
-            chosen = estimator._block_of_stream(self, first)
+        if first is not None and hasattr(estimator, "_block_of_rows"):
+            chosen = estimator._block_of_rows(*self._read_together(first))
             if chosen is not None:
-                kernel, sigma = chosen
+                kernel, sigma = chosen.kernel, chosen.sigma
         if isinstance(sigma, str):
             sigma = median_width(distinct, kernel, rows.canonical)
         if estimator.n_centers is None:
@@ -145,7 +147,29 @@ class BatchReader:
             degree=estimator.degree,
             coef0=estimator.coef0,
             memory_mb=estimator.memory_mb,
+            metric=kernel.metric,
         )
+
+    def _read_together(self, batches: list[Batch]) -> tuple[Rows, Any, Array | None]:
+        """Rows, labels and weights of several batches, without ``class_weight``.
+
+        In the order of the rows' hashes: what is chosen by them depends on no other.
+        """
+        read = [self.read(batch.X, batch.y, batch.sample_weight) for batch in batches]
+        tables = [np.asarray(y.todense() if sp.issparse(y) else y) for _, y, _ in read]
+        y = np.concatenate(tables)
+        given = [batch.sample_weight for batch in batches]
+        weights = None
+        if any(each is not None for each in given):
+            weights = np.concatenate(
+                [
+                    np.ones(len(own)) if each is None else read_weights(each, len(own))
+                    for each, own in zip(given, tables, strict=True)
+                ]
+            )
+        X = stacked([X for X, _, _ in read])
+        order = np.argsort(row_hashes(X), kind="stable")
+        return X[order], y[order], None if weights is None else weights[order]
 
 
 def class_factors(class_weight: Any, classes: NDArray) -> Array:

@@ -15,8 +15,9 @@ from kinlearn.distributed.reduction import reduce_partitions
 from kinlearn.distributed.sampling import sample_rows
 from kinlearn.estimators._batches import BatchReader, stream_width
 from kinlearn.estimators._classifier import ACCEPTED, are_collections
+from kinlearn.estimators._stream_fit import rows_of_width
 from kinlearn.estimators._stream_polish import SumsPolish, polishes
-from kinlearn.kernels.library import MEDIAN_ROWS
+from kinlearn.streams import Batch
 from kinlearn.sums import NormalEquations
 from kinlearn.tasks import split_tasks
 from kinlearn.training.centers import AUTO_CENTERS, POOL_FACTOR
@@ -85,16 +86,18 @@ def _sums_so_far(estimator: Any, parts: Partitions) -> NormalEquations:
     """The sums of earlier calls, or new ones with centres from a sample of these partitions."""
     if hasattr(estimator, "statistics_"):
         return estimator.statistics_.copy()
-    example, n_rows = parts.example, _rows_wanted(estimator)
+    example, first, n_rows = parts.example, None, _rows_wanted(estimator)
     if n_rows:
-        example = sample_rows(parts, n_rows, check_random_state(estimator.random_state))
+        rng = check_random_state(estimator.random_state)
+        example, y, weights = sample_rows(parts, n_rows, rng)
+        first = [Batch(example, y, None, weights)]
     ids = None if parts.task[0] is None else np.zeros(example.shape[0])
     features, _ = split_tasks(example, ids, getattr(estimator, "task_column", None))
-    return BatchReader(estimator).begin(validate_data(estimator, features, **ACCEPTED))
+    return BatchReader(estimator).begin(validate_data(estimator, features, **ACCEPTED), first)
 
 
 def _rows_wanted(estimator: Any) -> int:
-    wanted = MEDIAN_ROWS if isinstance(stream_width(estimator), str) else 0
+    wanted = rows_of_width(estimator) if isinstance(stream_width(estimator), str) else 0
     if estimator.centers is not None:
         return wanted
     count = estimator.n_centers

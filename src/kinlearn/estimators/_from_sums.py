@@ -13,6 +13,7 @@ from kinlearn.estimators._batches import check_fits, class_factors
 from kinlearn.estimators._label_classifier import find_thresholds
 from kinlearn.estimators._task_classifier import of_one_task
 from kinlearn.familiarity import sampled_support
+from kinlearn.kernels import Kernel
 from kinlearn.model import KernelModel
 from kinlearn.posterior import Calibration, ScoreLayout, uncalibrated
 from kinlearn.problems.from_sums import LabelsOfSums, Posed, TasksOfSums
@@ -21,9 +22,11 @@ from kinlearn.problems.sample_rows import SampleRows, kept_rows
 from kinlearn.selection.calibration import label_links
 from kinlearn.selection.grid import Grid, PosedGrid
 from kinlearn.selection.held_out import HeldOut
+from kinlearn.selection.kernel_grids import METRICS
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.sharing_report import sharing_report
 from kinlearn.selection.tune import search_grid
+from kinlearn.solvers.gradient_metric import relevances_of
 from kinlearn.sums import NormalEquations
 
 Array = NDArray[np.float64]
@@ -179,8 +182,10 @@ def _tune(
         estimator.scoring, labels=hasattr(estimator, "n_similar"), indicator=labels.indicator
     )
     scales = estimator.posterior == "calibrated"
+    kernel = sums.features().kernel
+    grid = estimator._stream_grid(posed, sums)
     search, learnt = search_grid(
-        PosedGrid(posed.problem, estimator._stream_grid(posed, sums), sums.features().kernel),
+        PosedGrid(posed.problem, grid, kernel, kernel_names(estimator, kernel)),
         held.averaged(getattr(estimator, "average", "pooled")),
         scoring,
         estimator.combine,
@@ -188,6 +193,8 @@ def _tune(
     )
     solution = search.solution(learnt.weights)
     facts = {**search.facts(), "weights_": learnt.weights}
+    if kernel.metric is not None:
+        facts["feature_relevance_"] = relevances_of(kernel.metric)
     if several:
         names = [] if posed.tasks is None else posed.tasks.tolist()
         facts["sharing_report_"] = sharing_report(
@@ -196,6 +203,15 @@ def _tune(
     elif _has_tasks(estimator):
         solution = of_one_task(solution, 1.0)
     return solution, learnt.calibration, learnt.scores, facts
+
+
+def kernel_names(estimator: Any, kernel: Kernel) -> dict[str, str]:
+    """What tells a kernel from others that the estimator may have chosen."""
+    several = isinstance(estimator.kernel, (list, tuple)) and len(estimator.kernel) > 1
+    found = {"kernel": kernel.name} if several else {}
+    if getattr(estimator, "metric", None) is not None:
+        found["metric"] = "plain" if kernel.metric is None else METRICS[kernel.metric.ndim - 1]
+    return found
 
 
 def _model(

@@ -25,6 +25,7 @@ from kinlearn.estimators._checkpoint import (
     settings,
 )
 from kinlearn.estimators._checks import check_choice
+from kinlearn.estimators._polish import AUTO_ROWS
 from kinlearn.kernels.library import MEDIAN_ROWS
 from kinlearn.kernels.measures import Rows
 from kinlearn.streams import Batch, ColumnRoles, StreamError, StreamProgress, open_source
@@ -325,9 +326,9 @@ class StreamRun:
         return everything()
 
     def _begin_with(self, X: Rows, waiting: list[Batch]) -> NormalEquations:
-        """Sums of no rows, from the first rows and their labels, where those can be read."""
+        """Sums of no rows, from some rows and their labels, where those can be read."""
         try:
-            return self.reader.begin(X, waiting if self.marks is not None else None)
+            return self.reader.begin(X, waiting)
         except StreamError:
             raise
         except (ValueError, TypeError):
@@ -335,7 +336,7 @@ class StreamRun:
             return self.reader.begin(X)
 
     def _init_rows(self) -> int:
-        return init_row_count(self.model.n_centers, self.model.centers, stream_width(self.model))
+        return init_row_count(self.model)
 
     def _start_from_reservoir(self) -> None:
         """A pass of its own keeps a sample of all rows, from which centres are chosen."""
@@ -346,6 +347,7 @@ class StreamRun:
                 'use centers_from="first".'
             )
         sample: HeldOutSample | None = None
+        labelled: list[Batch] = []
         for k, batch in enumerate(self._guarded(self.source.batches())):
             X = self._rows_of(batch, k)
             if sample is None:
@@ -356,9 +358,15 @@ class StreamRun:
             nothing = np.zeros(at.size, dtype=np.intp)
             counts = np.ones(at.size, dtype=np.int64)
             sample = sample.add(keys[at], X[at], nothing, ones, ones[:, None], counts)
+            weighed = np.arange(batch.n_rows)
+            if batch.sample_weight is not None:  # only such rows are among the features
+                weighed = np.flatnonzero(np.asarray(batch.sample_weight, dtype=float) > 0)
+            labelled.append(replace(batch.rows(weighed[at]), X=X[at]))
+            if sum(part.n_rows for part in labelled) > 2 * sample.capacity:
+                labelled = _still_in(sample, labelled)
         if sample is None or sample.size == 0:
             raise StreamError("The stream holds no rows.")
-        self.reached = Reached(self.reader.begin(sample.X))
+        self.reached = Reached(self._begin_with(sample.X, _still_in(sample, labelled)))
 
     def _rows_of(self, batch: Batch, number: int) -> Rows:
         """The features of a batch among the first, checked as far as they can be yet."""
@@ -368,9 +376,23 @@ class StreamRun:
             raise self._failure(error, batch.where, number) from error
 
 
-def init_row_count(n_centers: Any, given: Any, sigma: Any) -> int:
+def _still_in(sample: HeldOutSample, batches: list[Batch]) -> list[Batch]:
+    """Batches without the rows that a sample has let go."""
+    kept = [np.flatnonzero(row_hashes(batch.X) < sample.limit) for batch in batches]
+    return [batch.rows(at) for batch, at in zip(batches, kept, strict=True) if at.size]
+
+
+def rows_of_width(model: Any) -> int:
+    """How many rows a width is taken from; of a tuned model, kernel and metric as well."""
+    tuned = hasattr(model, "_block_of_rows") and isinstance(stream_width(model), str)
+    return AUTO_ROWS if tuned else MEDIAN_ROWS
+
+
+def init_row_count(model: Any) -> int:
     """How many rows to choose centres, or only a width, from."""
-    if given is not None:
-        return MEDIAN_ROWS if isinstance(sigma, str) else 1
-    wanted = n_centers if isinstance(n_centers, (int, np.integer)) else AUTO_CENTERS
-    return max(MEDIAN_ROWS, POOL_FACTOR * int(wanted))
+    least = rows_of_width(model)
+    if model.centers is not None:
+        return least if isinstance(stream_width(model), str) else 1
+    count = model.n_centers
+    wanted = count if isinstance(count, (int, np.integer)) else AUTO_CENTERS
+    return max(least, POOL_FACTOR * int(wanted))

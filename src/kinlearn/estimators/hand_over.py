@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -216,6 +217,37 @@ class HandOver(PassesTasksOn):
         HandOver
             The fitted model.
         """
+        return self._fit(X, y, task, sample_weight, groups)
+
+    def around(self, fitted: Any, X: Any, y: Any) -> HandOver:
+        """The same rule around a classifier that is fitted already, to these rows and others.
+
+        Parameters
+        ----------
+        fitted : estimator
+            With held-out probabilities of these rows, NaN where it has none.
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        HandOver
+            Another one, with a threshold of its own.
+        """
+        other: HandOver = clone(self)
+        return other._fit(X, y, None, None, None, fitted)
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        task: Any,
+        sample_weight: Any,
+        groups: Any,
+        fitted: Any = None,
+    ) -> HandOver:
         drop_fit(self)
         self._check_choices()
         X, y, ids, sample_weight = self._read_training(X, y, task, sample_weight)
@@ -230,7 +262,7 @@ class HandOver(PassesTasksOn):
             "groups": groups if self._takes("groups") else None,
         }
         costs, limits = self._read_costs()
-        self.estimator_ = self._fit_inner(X, y, given)
+        self.estimator_ = self._fit_inner(X, y, given) if fitted is None else fitted
         self.classes_ = self.estimator_.classes_
         proba = own_held_out(self.estimator_) if self.cv is None else None
         if proba is None:

@@ -148,13 +148,14 @@ class LSPC(KernelClassifier):
     n_iter_ : int
         Steps taken by ``"pcg"``, or passes of the polish; 1 for the closed form.
     polish_path_ : ndarray of shape (n_steps + 1,)
-        Where the fit was polished: log-loss of the held-out rows at the start, which is the closed
-        form without them, and after every step. The model is at the least of them; where that is
-        the start, it is the closed form.
+        Where the fit was polished: log-loss of the held-out rows at the start, a closed form
+        without them, and after every step. The model is at the least of them; where that is the
+        start, it is the closed form.
     polish_penalty_ : float
-        The log-loss is minimised with ``polish_penalty_/2 ||a||²``: `reg` times the mean curvature
-        of the log-loss at the start, so that it weighs about as much as `reg` beside squares, and
-        at most a fiftieth of the log-loss at the start.
+        The log-loss is minimised with ``polish_penalty_/2 aᵀKa``, K the kernel between the centres
+        (of a function, ``||a||²``): ``√(reg/m)`` times the mean curvature of the log-loss at the
+        start, which smooths about as much as `reg` does beside squares, and so much that the term
+        is at most a fiftieth of the log-loss at the start.
     polish_reason_ : str
         Why the fit was polished, or was not.
     statistics_ : NormalEquations
@@ -293,7 +294,7 @@ class LSPC(KernelClassifier):
             "solver_": choice.solver,
             "solver_reason_": choice.reason,
         }
-        obstacles = polish_obstacles(self, kernel, groups)
+        obstacles = polish_obstacles(self, kernel)
         if choice.solver == "pcg":
             obstacles.append("Conjugate gradients form no sums, which a polish starts from")
         polish = choose_polish(
@@ -306,7 +307,7 @@ class LSPC(KernelClassifier):
         facts["polish_reason_"] = polish.reason
         if polish.passes is not None:
             source = RowFeatures(features, data.X, sigma)
-            found = polish_source(source, data, float(self.reg), polish.passes, self._say)
+            found = polish_source(source, data, float(self.reg), polish.passes, self._say, groups)
             facts |= {"polish_reason_": TOO_FEW} if found is None else found.facts
             if found is not None and found.helped:
                 solution = Solution(np.array([sigma]), found.coef[None])

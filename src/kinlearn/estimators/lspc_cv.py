@@ -10,7 +10,12 @@ import numpy as np
 
 from kinlearn.all_or_nothing import unfitted
 from kinlearn.estimators import _streaming as streaming
-from kinlearn.estimators._at_scale import choose_on_sample, choose_tuned_polish, fit_chosen
+from kinlearn.estimators._at_scale import (
+    Block,
+    choose_on_sample,
+    choose_tuned_polish,
+    fit_chosen,
+)
 from kinlearn.estimators._checks import check_choice, refuse_single_row
 from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, KernelClassifier, are_collections
 from kinlearn.estimators._polish import (
@@ -19,7 +24,6 @@ from kinlearn.estimators._polish import (
     check_polish,
     polish_of_sums,
 )
-from kinlearn.kernels import Kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.from_sums import OneTaskOfSums, Posed, class_labels
 from kinlearn.problems.one_task import OneTaskPoser
@@ -30,8 +34,6 @@ from kinlearn.selection.held_out import HeldOut, HoldingOut
 from kinlearn.selection.kernel_grids import KernelGrids
 from kinlearn.selection.scoring import resolve_scoring
 from kinlearn.selection.tune import Repeated, tune
-from kinlearn.streams import Batch
-from kinlearn.streams.batches import stacked
 from kinlearn.sums import NormalEquations
 from kinlearn.threads import on_own_threads
 from kinlearn.training.centers import Centers
@@ -271,11 +273,11 @@ class LSPCCV(KernelClassifier):
         refuse_single_row(data.n_rows, SINGLE)
         groups = check_groups(groups, data.n_passed)
         data.warn_of_copies(groups)
-        polish = choose_tuned_polish(self, kernels[0], data, groups)
+        polish = choose_tuned_polish(self, kernels[0], data)
         facts: dict[str, Any] = {"polish_reason_": polish.reason}
         if polish.passes is not None:
-            chosen = choose_on_sample(self, kernels, data, scoring, values, poser)
-            scaled = fit_chosen(self, chosen, data, polish.passes)
+            chosen = choose_on_sample(self, kernels, data, scoring, values, poser, groups)
+            scaled = fit_chosen(self, chosen, data, polish.passes, groups)
             if scaled is not None:
                 found, solution = scaled.polished, scaled.solution
                 model = self._model(kernels[0], data, scaled.centers, solution, found.calibration)
@@ -316,26 +318,18 @@ class LSPCCV(KernelClassifier):
             precision=self.precision,
         )
 
-    def _block_of_stream(self, reader: Any, first: list[Batch]) -> tuple[Kernel, float] | None:
-        """Kernel and width of a stream to be polished, by leave-one-out of its first rows."""
-        n_rows = sum(batch.n_rows for batch in first)
-        if self.sigmas is not None or self.polish is None or n_rows < AUTO_ROWS:
+    def _block_of_rows(self, X: Any, y: Any, sample_weight: Any) -> Block | None:
+        """Kernel, metric and width of a stream, by leave-one-out of its first rows."""
+        if self.sigmas is not None or len(y) < AUTO_ROWS:
             return None
-        parts = [reader.read(batch.X, batch.y, batch.sample_weight) for batch in first]
-        X, y = stacked([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
-        weights = None
-        if any(part[2] is not None for part in parts):
-            each = [np.ones(len(y)) if w is None else w for _, y, w in parts]
-            weights = np.concatenate(each)
-        alone = unfitted(self).set_params(metric=None, class_weight=None)
+        alone = unfitted(self).set_params(class_weight=None)
         kernels = alone._kernels()
-        data = alone._read_classes(kernels, X, y, weights)
-        if data.n_rows < AUTO_ROWS:
+        data = alone._read_classes(kernels, X, y, sample_weight)
+        if data.n_rows < AUTO_ROWS or len(data.table.classes[0]) < 2:
             return None
         values, scoring = GridValues.given(None, self.regs), resolve_scoring(self.scoring)
         poser = self._poser(values.n_widths, len(kernels))
-        block = choose_on_sample(alone, kernels, data, scoring, values, poser).blocks[0]
-        return block.kernel, block.sigma
+        return choose_on_sample(alone, kernels, data, scoring, values, poser).blocks[0]
 
     def _pose(self, sums: NormalEquations, rows: SampleRows | None, factors: np.ndarray) -> Posed:
         """The problem that sums pose."""

@@ -7,8 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from kinlearn.all_or_nothing import unfitted
 from kinlearn.estimators import _streaming as streaming
-from kinlearn.estimators._at_scale import choose_on_sample, choose_tuned_polish, fit_chosen
+from kinlearn.estimators._at_scale import (
+    Block,
+    Chosen,
+    choose_on_sample,
+    choose_tuned_polish,
+    fit_chosen,
+)
 from kinlearn.estimators._checks import (
     check_choice,
     check_positive,
@@ -24,6 +31,7 @@ from kinlearn.estimators._label_classifier import (
     similarity_of,
 )
 from kinlearn.estimators._polish import (
+    AUTO_ROWS,
     PolishChoice,
     check_polish,
     label_obstacles,
@@ -320,18 +328,13 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
         obstacles = label_obstacles(data)
         if self.sharings is not None:
             obstacles.append("sharings= asks for labels that share, and a polish shares nothing")
-        choice = choose_tuned_polish(self, kernels[0], data, groups, obstacles)
+        choice = choose_tuned_polish(self, kernels[0], data, obstacles)
         facts: dict[str, Any] = {"polish_reason_": choice.reason}
         if choice.passes is None:
             return facts
 
-        values = replace(self._values(data), sharings=np.zeros(1))
-
-        def poser(centers: Centers, n_rows: int) -> LabelsPoser:
-            return self._poser(centers, values.n_widths)
-
-        chosen = choose_on_sample(self, kernels, data, scoring, values, poser)
-        scaled = fit_chosen(self, chosen, data, choice.passes)
+        chosen = self._chosen_of_sample(kernels, data, scoring, groups)
+        scaled = fit_chosen(self, chosen, data, choice.passes, groups)
         if scaled is None:
             return {"polish_reason_": "The held-out log-loss did not fall in a polish."}
         found = scaled.polished
@@ -349,6 +352,29 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
             **found.facts,
         )
         return None
+
+    def _block_of_rows(self, X: Any, y: Any, sample_weight: Any) -> Block | None:
+        """Kernel, metric and width of a stream, by leave-one-out of its first rows."""
+        if self.sigmas is not None or len(y) < AUTO_ROWS:
+            return None
+        alone = unfitted(self).set_params(class_weight=None)
+        kernels = alone._kernels()
+        data = alone._read_labels(kernels, X, y, sample_weight)
+        if data.n_rows < AUTO_ROWS or label_obstacles(data) or not len(data.active):
+            return None
+        scoring = resolve_scoring(self.scoring, labels=True, indicator=data.table.indicator)
+        return alone._chosen_of_sample(kernels, data, scoring).blocks[0]
+
+    def _chosen_of_sample(
+        self, kernels: list[Kernel], data: TrainingSet, scoring: Any, groups: Any = None
+    ) -> Chosen:
+        """Kernels, metric, width and reg by a sample of the rows, labels sharing nothing."""
+        values = replace(self._values(data), sharings=np.zeros(1))
+
+        def poser(centers: Centers, n_rows: int) -> LabelsPoser:
+            return self._poser(centers, values.n_widths)
+
+        return choose_on_sample(self, kernels, data, scoring, values, poser, groups)
 
     def _values(self, data: TrainingSet) -> GridValues:
         """What is tried, coarser where nothing has a closed form."""

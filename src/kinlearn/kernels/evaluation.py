@@ -58,6 +58,13 @@ class KernelMap:
         values = self.square_measure(X)
         return self.kernel.profile(values, sigma, values)
 
+    def norm(self, sigma: float) -> np.ndarray | None:
+        """Return the kernel between the centres, ``aᵀKa`` being the squared norm of ``aᵀphi``.
+
+        None of a function of a user's, which need not be positive.
+        """
+        return self.square(sigma) if self.kernel.has_feature_space else None
+
     def features(self, X: Rows, sigma: float) -> np.ndarray:
         """Return all features of `X` at once, an array of shape (rows, centres)."""
         features = np.empty((X.shape[0], self.n_centers))

@@ -117,6 +117,13 @@ class RowFeatures:
     def _select(self, Phi: np.ndarray) -> np.ndarray:
         return Phi if self.columns is None else Phi[:, self.columns]
 
+    def norm(self) -> np.ndarray | None:
+        """The kernel between the centres, where that is positive."""
+        found = self.features.norm(self.sigma)
+        if found is None or self.columns is None:
+            return found
+        return found[np.ix_(self.columns, self.columns)]
+
     def blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         everything = np.arange(self.n_rows)
         if self.kept is not None:

@@ -2,11 +2,13 @@
 
 Minimised is, over coefficients A of features φ::
 
-    1/W Σ_i w_i ℓ(Aᵀφ_i, z_i) + penalty/2 ||A||²,      W = Σw,
+    1/W Σ_i w_i ℓ(Aᵀφ_i, z_i) + penalty/2 tr(AᵀRA),      W = Σw,
 
-ℓ the log-loss of a softmax, or of a sigmoid for each column. Least squares has already been to the
-rows for ``H = ΦᵀDΦ`` and ``h = ΦᵀDZ``. With ``H/W + reg·I = UᵀU`` the objective is nearly round in
-``B = U A``, and L-BFGS in B, started at beta times the ridge solution, needs a few passes.
+ℓ the log-loss of a softmax, or of a sigmoid for each column. R is the kernel between the centres,
+so that the penalty is on the norm of the functions Aᵀφ, or the identity where all is to be as in
+ridge regression. Least squares has already been to the rows for ``H = ΦᵀDΦ`` and ``h = ΦᵀDZ``.
+With ``H/W + ridge·R = UᵀU`` the objective is nearly round in ``B = U A``, and L-BFGS in B, started
+at beta times the ridge solution, needs a few passes.
 
 Rows that are held out, from the sums too, say when to stop. Where they are a notable share of all
 rows, as many steps are then gone again with all of them.
@@ -28,12 +30,14 @@ from kinlearn.solvers.log_loss_pass import log_loss_pass, log_losses
 Array = NDArray[np.float64]
 
 # Passes over the rows, at most, where their number is left open.
-AUTO_PASSES = 16
+AUTO_PASSES = 24
 # Five steps that together gain less of the held-out log-loss than this share are the last.
 LEAST_GAIN = 0.002
 LAST_STEPS = 5
 # Beyond this share of held-out rows, the steps are gone again with them.
 NOTABLE = 0.05
+# The ridge grows by this factor where the first one left nothing to gain.
+SMOOTHER = 10.0
 # The curvature of the log-loss where nearly all rows are certain.
 LEAST_CURVATURE = 1e-5
 # The penalty at the start is at most this share of the log-loss there.
@@ -131,13 +135,16 @@ class Polish:
     held : HeldRows
         Rows that say when to stop; with `tol`, only how certain the rows are.
     reg : float
-        Of the ridge solution.
+        Of the closed form.
     coding : Coding
     max_passes : int
         Most passes while rows are held out.
+    norm : ndarray of shape (m, m), optional
+        R, a positive definite matrix; the identity when left out. The ridge is then ``√(reg/m)``:
+        where H/W is about R²/m, either stops at the same size of R's eigenvalues.
     penalty : float, optional
-        Of the log-loss; left out, `reg` times the mean curvature of the log-loss at the start,
-        which weighs about as much as `reg` does beside squares, and no more than a fiftieth of
+        Of the log-loss; left out, the ridge times the mean curvature of the log-loss at the start,
+        which weighs about as much as the ridge does beside squares, and no more than a fiftieth of
         the log-loss at the start.
     tol : float, optional
         Hold out nothing, and stop at this norm of the gradient.
@@ -163,10 +170,12 @@ class Polish:
         coding: Coding,
         *,
         max_passes: int = AUTO_PASSES,
+        norm: Array | None = None,
         penalty: float | None = None,
         tol: float | None = None,
     ) -> None:
-        self.sums, self.held, self.reg, self.coding = sums, held, float(reg), coding
+        self.sums, self.held, self.coding, self.norm = sums, held, coding, norm
+        self.ridge = float(reg) if norm is None else float(np.sqrt(reg / len(sums.gram)))
         self.max_passes, self.tol = max_passes, tol
         self.n_passes, self.done = 0, False
         self.path: list[float] = []
@@ -178,16 +187,22 @@ class Polish:
         self.half = np.arange(n_held) % 2
         self.half_best = np.full(2, np.inf)
         self.half_scores = np.zeros((n_held, sums.moments.shape[1]))
-        self._set_out(without_held=tol is None)
+        self.first = 0  # where in the path the steps began
+        self._begin(penalty)
+
+    def _begin(self, penalty: float | None = None) -> None:
+        """At beta times the ridge solution."""
+        held, coding = self.held, self.coding
+        self._set_out(without_held=self.tol is None)
         start = self._ridge_start()
         scores = held.features @ start
         self.beta = held_out_beta(scores, held, coding.sigmoids)
         losses, p = log_losses(self.beta * scores, held.targets, coding.sigmoids)
         spread = held.weights @ (p * (1.0 - p)).mean(axis=1) / held.weights.sum()
         self.curvature = max(float(spread), LEAST_CURVATURE)
-        size = max(self.beta**2 * float(np.vdot(start, start)), np.finfo(np.float64).tiny)
+        size = max(self.beta**2 * self._size(start), np.finfo(np.float64).tiny)
         most = 2.0 * PENALTY_SHARE * float(held.weights @ losses) / held.weights.sum() / size
-        own = min(self.curvature * self.reg, float(most))
+        own = min(self.curvature * self.ridge, float(most))
         self.penalty = own if penalty is None else float(penalty)
         if penalty is not None:
             self._factor(self.penalty / self.curvature)
@@ -205,20 +220,32 @@ class Polish:
             moments = moments - weighted.T @ self.coding.fitted(held.targets)
             weight = weight - float(held.weights.sum())
         self.gram, self.moments, self.weight = gram, moments, weight
-        self._factor(self.reg)
+        self._factor(self.ridge)
+
+    def _normed(self, coef: Array) -> Array:
+        """``RA``."""
+        return coef if self.norm is None else np.asarray(self.norm @ coef)
+
+    def _size(self, coef: Array) -> float:
+        """``tr(AᵀRA)``."""
+        return float(np.vdot(coef, self._normed(coef)))
 
     def _factor(self, ridge: float) -> None:
-        """``H/W + ridge·I = UᵀU``; a ridge that drowns in rounding is raised until it does not."""
-        floor = float(np.trace(self.gram)) / self.weight / len(self.gram)
+        """``H/W + ridge·R = UᵀU``; where that drowns in rounding, the diagonal is raised."""
+        floor, raised = float(np.trace(self.gram)) / self.weight / len(self.gram), 0.0
         while True:
             matrix = np.array(self.gram, order="F")
             matrix /= self.weight
-            matrix[np.diag_indices_from(matrix)] += ridge
+            if self.norm is None:
+                matrix[np.diag_indices_from(matrix)] += ridge + raised
+            else:
+                matrix += ridge * self.norm
+                matrix[np.diag_indices_from(matrix)] += raised
             factor, info = lapack.dpotrf(matrix, lower=0, clean=1, overwrite_a=1)
             if info == 0:
                 self.factor = factor
                 return
-            ridge = max(10.0 * ridge, 1e-14 * floor)
+            raised = max(10.0 * raised, 1e-15 * floor)
 
     def _ridge_start(self) -> Array:
         """The ridge solution."""
@@ -241,8 +268,8 @@ class Polish:
                 [(held.features, held.targets, held.weights)], coef, sigmoids
             )
             value, gradient = value - own, gradient - slopes
-        value = value / self.weight + 0.5 * self.penalty * float(np.vdot(coef, coef))
-        gradient = gradient / self.weight + self.penalty * coef
+        value = value / self.weight + 0.5 * self.penalty * self._size(coef)
+        gradient = gradient / self.weight + self.penalty * self._normed(coef)
         inward = solve_triangular(self.factor, gradient, trans=1)
         if self.steps.tell(value, inward):
             self.gradient_norm = float(np.linalg.norm(gradient))
@@ -281,20 +308,27 @@ class Polish:
     def _is_enough(self) -> bool:
         if self.tol is not None:
             return self.gradient_norm <= self.tol
-        if len(self.path) <= LAST_STEPS:
+        path = self.path[self.first :]
+        if len(path) <= LAST_STEPS:
             return False
-        before = min(self.path[:-LAST_STEPS])
-        return min(self.path[-LAST_STEPS:]) > (1.0 - LEAST_GAIN) * before
+        return min(path[-LAST_STEPS:]) > (1.0 - LEAST_GAIN) * min(path[:-LAST_STEPS])
 
     def _end(self) -> None:
-        """The end of the steps with rows held out; all of them are wanted where it matters."""
+        """The end of the steps with rows held out; all of them are wanted where it matters.
+
+        Where no step helped, the start was too close to the rows: they begin once more, smoother.
+        """
+        again = self.tol is None and self.best == 0 and self.first == 0
+        if again and self.n_passes < self.max_passes:
+            self.first, self.ridge = len(self.path), SMOOTHER * self.ridge
+            self._begin()
+            return
         share = float(self.held.weights.sum()) / self.sums.weight
         if self.tol is not None or self.best == 0 or share <= NOTABLE:
             self.done = True
             return
-        self.steps_to_go = self.best
+        self.steps_to_go = self.best - self.first
         self._set_out(without_held=False)
-        self._factor(self.reg)
         start = self.beta * (self.factor @ self._ridge_start())
         self.steps = LbfgsSteps(start, 1.0 / self.curvature)
 
@@ -315,13 +349,21 @@ class Polish:
             "half_best": self.half_best,
             "half_scores": self.half_scores,
             "progress": np.array(
-                [self.n_passes, self.best, to_go, self.done, self.gradient_norm], dtype=float
+                [
+                    *(self.n_passes, self.best, to_go, self.done, self.gradient_norm),
+                    *(self.first, self.ridge),
+                ],
+                dtype=float,
             ),
         }
 
     def go_on_from(self, arrays: dict[str, Any]) -> None:
         """Take up what :meth:`to_arrays` told, over the same sums and rows."""
-        n_passes, best, to_go, done, norm = arrays["progress"].tolist()
+        n_passes, best, to_go, done, norm, first, ridge = arrays["progress"].tolist()
+        self.first = int(first)
+        if ridge != self.ridge:
+            self.ridge = ridge
+            self._begin()
         if to_go >= 0:
             self.steps_to_go = int(to_go)
             self._set_out(without_held=False)

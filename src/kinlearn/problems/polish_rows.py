@@ -97,8 +97,11 @@ class SumsToPolish:
         return held, own, plain[order]
 
     def polish(self, held: HeldRows, reg: float, **options: Any) -> Polish:
-        """A polish that has not been told anything yet."""
-        return Polish(self.row_sums(), held, reg, self.coding, **options)
+        """A polish that has not been told anything yet; to convergence, as ridge regression."""
+        norm = None
+        if "tol" not in options:
+            norm = self.sums.features().norm(self.sums.sigma)
+        return Polish(self.row_sums(), held, reg, self.coding, norm=norm, **options)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,9 @@ class FeatureSource(Protocol):
     def blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield (positions of rows, their features)."""
 
+    def norm(self) -> np.ndarray | None:
+        """The kernel between the centres, where that is positive."""
+
 
 def normal_equations(
     source: FeatureSource,

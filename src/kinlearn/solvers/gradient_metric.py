@@ -123,6 +123,19 @@ def relevances(G: np.ndarray) -> np.ndarray:
     return powers * (powers.size / total) if total > 0.0 else np.ones(powers.size)
 
 
+def relevances_of(metric: np.ndarray) -> np.ndarray:
+    """Return what a metric makes of the columns, of mean one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> relevances_of(metric_of(np.array([3.0, 1.0]))) / relevances(np.array([3.0, 1.0]))
+    array([1., 1.])
+    """
+    powers = np.square(metric if metric.ndim == 1 else np.linalg.norm(metric, axis=1))
+    return np.asarray(powers * (powers.size / powers.sum()))
+
+
 def spread_rows(n_rows: int, most: int) -> np.ndarray:
     """Positions of at most so many rows, evenly spread."""
     return np.unique(np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.intp))

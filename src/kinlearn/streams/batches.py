@@ -69,7 +69,7 @@ class Batch:
         """Number of rows, as far as X tells."""
         return _num_samples(self.X)
 
-    def rows(self, cut: slice) -> Batch:
+    def rows(self, cut: slice | NDArray[np.intp]) -> Batch:
         """Some of the rows."""
         parts = [self.X, self.y, self.task, self.sample_weight]
         return Batch(
@@ -158,7 +158,9 @@ def as_batch(value: Any, roles: ColumnRoles, where: str) -> Batch:
     )
 
 
-def _cut(rows: Any, cut: slice) -> Any:
+def _cut(rows: Any, cut: slice | NDArray[np.intp]) -> Any:
+    if not hasattr(rows, "shape"):
+        rows = np.asarray(rows)
     return rows.iloc[cut] if hasattr(rows, "iloc") else rows[cut]
 
 

@@ -56,6 +56,9 @@ class NormalEquations(ChangeableSums):
         Classes that are known before any row of them is seen.
     memory_mb : float, default=256
         Bound on the memory of kernel blocks in work.
+    metric : array-like of shape (n_features,) or (n_features, k), optional
+        The metric that rows and centres are seen in: factors of their columns, or a matrix they
+        are multiplied by.
 
     Attributes
     ----------
@@ -94,6 +97,7 @@ class NormalEquations(ChangeableSums):
         n_held_out: int = HELD_OUT_ROWS,
         classes: Any = None,
         memory_mb: float = DEFAULT_MEMORY_MB,
+        metric: Any = None,
     ) -> None:
         resolved = resolve_kernel(kernel, degree, coef0)
         if resolved.name == "precomputed":
@@ -116,6 +120,7 @@ class NormalEquations(ChangeableSums):
         self.degree, self.coef0 = float(degree), float(coef0)
         self.n_held_out = int(n_held_out)
         self.memory_mb = float(memory_mb)
+        self.metric = None if metric is None else _checked_metric(metric, self.centers.shape[1])
         self.kind = None
         self._names = []
         self._declared = []
@@ -375,9 +380,33 @@ class NormalEquations(ChangeableSums):
                 f"Sums over {mine.shape[0]} and {theirs.shape[0]} centers can only be merged when "
                 "these are the same centers: give all parties one set."
             )
+        if not same_metric(self.metric, other.metric):
+            raise ValueError(
+                "Sums in two metrics cannot be merged: their features differ. Give all parties one "
+                "metric."
+            )
         for name in ("kernel", "sigma", "degree", "coef0"):
             if getattr(self, name) != getattr(other, name):
                 raise ValueError(
                     f"Sums with {name}={getattr(self, name)!r} and {getattr(other, name)!r} cannot "
                     "be merged: their features differ."
                 )
+
+
+def same_metric(mine: Array | None, theirs: Array | None) -> bool:
+    """Whether two metrics are one."""
+    if mine is None or theirs is None:
+        return mine is theirs
+    return np.array_equal(mine, theirs)
+
+
+def _checked_metric(metric: Any, n_features: int) -> Array:
+    """Factors of columns, or a matrix, as doubles."""
+    found = np.asarray(metric, dtype=np.float64)
+    right = found.ndim in (1, 2) and found.shape[0] == n_features
+    if not right or not np.isfinite(found).all():
+        raise ValueError(
+            f"metric must hold a finite number, or a row of such, for each of the {n_features} "
+            f"features, but an array of shape {found.shape} was given."
+        )
+    return found

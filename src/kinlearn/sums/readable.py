@@ -26,6 +26,7 @@ class ReadableSums:
     coef0: float
     n_held_out: int
     memory_mb: float
+    metric: Array | None
     kind: str | None
     _names: list[Any]
     _declared: list[Any]
@@ -213,4 +214,6 @@ class ReadableSums:
             A function of rows.
         """
         kernel = resolve_kernel(self.kernel, self.degree, self.coef0)
+        if self.metric is not None:
+            kernel = kernel.in_metric(self.metric)
         return KernelMap(kernel, self.centers, self.memory_mb)

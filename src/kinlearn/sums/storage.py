@@ -21,6 +21,8 @@ from kinlearn.sums.normal_equations import NormalEquations
 from kinlearn.sums.task_sums import TaskSums, ThinRows
 
 FORMAT = "kinlearn normal equations 2"
+# With a metric, of which readers of before know nothing.
+IN_METRIC = "kinlearn normal equations 3"
 Arrays = dict[str, NDArray]
 
 
@@ -34,7 +36,7 @@ def to_arrays(sums: NormalEquations, extra: dict[str, Any] | None = None) -> Arr
         Further entries for the header, of JSON's types.
     """
     header: dict[str, Any] = {
-        "format": FORMAT,
+        "format": FORMAT if sums.metric is None else IN_METRIC,
         "kernel": sums.kernel if isinstance(sums.kernel, str) else None,
         "sigma": sums.sigma,
         "degree": sums.degree,
@@ -51,6 +53,8 @@ def to_arrays(sums: NormalEquations, extra: dict[str, Any] | None = None) -> Arr
     }
     arrays: Arrays = {"header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)}
     _put_rows(arrays, "centers", sums.centers)
+    if sums.metric is not None:
+        arrays["metric"] = sums.metric
     held = sums._sums
     if held:
         m = sums.n_centers
@@ -92,7 +96,7 @@ def from_arrays(
     budget = Budget(n_bytes) if budget is None else budget
     budget.take(n_bytes)  # sums have memory of their own
     header = budget.parse(np.asarray(arrays["header"], dtype=np.uint8).tobytes())
-    if header.get("format") != FORMAT:
+    if header.get("format") not in (FORMAT, IN_METRIC):
         raise ValueError(
             f"These arrays are of the format {header.get('format')!r}, but {FORMAT!r} is expected."
         )
@@ -105,6 +109,7 @@ def from_arrays(
     sums = NormalEquations(
         centers,
         kernel=header["kernel"] or kernel,
+        metric=np.asarray(arrays["metric"]) if header["format"] == IN_METRIC else None,
         **{n: header[n] for n in ("sigma", "degree", "coef0", "n_held_out", "memory_mb")},
     )
     check_header(header)

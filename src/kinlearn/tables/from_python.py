@@ -91,6 +91,7 @@ def train_table(
     max_rows: int | None = None,
     max_error: float = 0.05,
     per_task: bool = False,
+    all_rows: bool = False,
     seed: int = 0,
 ) -> Any:
     """Train on a table as ``kinlearn train`` does, to the same model.
@@ -118,6 +119,8 @@ def train_table(
         Error allowed among answered rows; the others are handed over.
     per_task : bool, default=False
         Whether that holds for every task on its own.
+    all_rows : bool, default=False
+        Go over all rows of a larger table, once those drawn have been trained on.
     seed : int, default=0
         The same seed gives the same model.
 
@@ -142,6 +145,7 @@ def train_table(
     """
     from kinlearn.cells.cell_rules import MISSING
     from kinlearn.persistence.carried_facts import carry
+    from kinlearn.tables.all_rows import train_on_all_rows
     from kinlearn.tables.data_frame_file import DataFrameFile
     from kinlearn.tables.files import open_table
     from kinlearn.tables.plain import finite
@@ -160,12 +164,15 @@ def train_table(
         max_rows=max_rows,
         max_error=max_error,
         per_task=per_task,
+        all_rows=all_rows,
         seed=seed,
     )
     file: TableFile = (
         open_table(table) if isinstance(table, str | Path) else DataFrameFile.of(table)
     )
     trained = train(read_training_table(file, wishes), wishes)
+    if wishes.all_rows:
+        trained, _ = train_on_all_rows(file, trained, wishes)
     carry(trained.model, finite(training_facts(file, trained, wishes)))
     return trained.model
 

@@ -69,6 +69,8 @@ class Wishes:
         Seed of the sample, of centres and of the bootstrap.
     cost, miss : list of str
         What errors cost, and how much of a class may be missed; see :mod:`kinlearn.tables.costs`.
+    all_rows : bool
+        Whether to go over all rows of the table once the drawn ones have been trained on.
     """
 
     target: str | None = None
@@ -86,6 +88,7 @@ class Wishes:
     seed: int = 0
     cost: list[str] = field(default_factory=list)
     miss: list[str] = field(default_factory=list)
+    all_rows: bool = False
 
     @property
     def rules(self) -> CellRules:
@@ -203,10 +206,10 @@ def read_training_table(
         rules = known[0].rules
     elif wishes.decimal is None:
         rules = replace(rules, decimal=find_decimal(table, rules))
-    forms = known[0].forms if known is not None else _forms_of_classes(table, wishes, rules)
+    forms = known[0].forms if known is not None else _formsrules_of_classes(table, wishes, rules)
     y = (
         read_classes(
-            _column(table, wishes.target), wishes.target, _of_classes(rules, forms, wishes)
+            _column(table, wishes.target), wishes.target, rules_of_classes(rules, forms, wishes)
         )
         if wishes.target
         else read_labels({name: _column(table, name) for name in wishes.labels}, rules.of_answers)
@@ -276,7 +279,9 @@ def _schema(
     )
 
 
-def _forms_of_classes(table: Any, wishes: Wishes, rules: CellRules) -> dict[str, dict[str, Any]]:
+def _formsrules_of_classes(
+    table: Any, wishes: Wishes, rules: CellRules
+) -> dict[str, dict[str, Any]]:
     """How the classes are written: codes with zeros in front, or words in several spellings."""
     if wishes.target is None:
         return {}
@@ -285,7 +290,10 @@ def _forms_of_classes(table: Any, wishes: Wishes, rules: CellRules) -> dict[str,
     return {} if form is None else {wishes.target: form_as_facts(form)}
 
 
-def _of_classes(rules: CellRules, forms: dict[str, dict[str, Any]], wishes: Wishes) -> CellRules:
+def rules_of_classes(
+    rules: CellRules, forms: dict[str, dict[str, Any]], wishes: Wishes
+) -> CellRules:
+    """How cells of the answers are read."""
     known = forms.get(str(wishes.target))
     return replace(rules.of_answers, form=None if known is None else form_from_facts(known))
 
@@ -323,6 +331,13 @@ def check_wishes(file: TableFile, wishes: Wishes) -> None:
         )
     if wishes.per_task and not wishes.task:
         raise TableError("--per-task needs tasks: name their column with --task.")
+    if wishes.all_rows and (wishes.task or wishes.group):
+        apart = "--task" if wishes.task else "--group"
+        raise TableError(
+            f"--all-rows and {apart} cannot be used together: all rows are gone over one by one, "
+            f"and {apart} is about rows that belong together. Leave one of them out; --max-rows "
+            "draws more rows."
+        )
     if not 0.0 < wishes.max_error < 1.0:
         raise TableError(
             f"--max-error is a share between 0 and 1, such as 0.05; got {wishes.max_error:g}."

@@ -13,8 +13,9 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import check_array, check_random_state
 
 from kinlearn.kernels.evaluation import KernelMap
-from kinlearn.kernels.library import Kernel
+from kinlearn.kernels.library import Kernel, resolve_kernel
 from kinlearn.kernels.measures import Rows, as_double
+from kinlearn.kernels.metric import in_metric
 from kinlearn.kernels.squared_distances import move_to_middle
 from kinlearn.training.copies import DistinctRows
 
@@ -152,7 +153,7 @@ def place_centers(
     rows : DistinctRows
         The tie to the rows as passed.
     kernel, sigma : Kernel and float
-        For choosing a subset, where that matters.
+        For choosing a subset, where that matters; in its metric, where it has one.
     n_centers, given, selection, random_state
         ``n_centers``, ``centers``, ``center_selection`` and ``random_state`` of an estimator.
     automatic : int, optional
@@ -170,6 +171,9 @@ def place_centers(
         return Centers(everything, np.arange(n_rows), True)
     # kernel values have a column for every row the user passed, distinct or not
     drawn = X[:, rows.first] if precomputed else X
+    if kernel.metric is not None:
+        drawn = in_metric(X, kernel.metric)
+        kernel = resolve_kernel(kernel.spec, **kernel.numbers)
     rng = check_random_state(random_state)
     positions = choose_centers(drawn, count, selection, kernel, sigma, rng, rows.canonical)
     if precomputed:  # columns as the user numbers them
