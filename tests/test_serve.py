@@ -289,6 +289,18 @@ def test_who_has_no_token_is_refused(folder):
             assert (response.status_code, response.headers["www-authenticate"]) == (401, "Bearer")
         right = {"Authorization": "Bearer a-long-secret"}
         assert client.post("/predict", json=[GOOD], headers=right).status_code == 200
+        # a browser asks its user, who gives any name and the token as the password
+        for page in ("/", "/docs", "/monitor"):
+            asked = client.get(page)
+            assert asked.status_code == 401
+            assert asked.headers["www-authenticate"].startswith("Basic")
+            assert client.get(page, auth=("me", "a-long-secret")).status_code == 200
+            assert client.get(page, auth=("a-long-secret", "me")).status_code == 401
+            for text in ("a-long-secret", "YS1sb25nLXNlY3JldA==", "²", ""):
+                given = {"Authorization": f"Basic {text}".encode()}
+                assert client.get(page, headers=given).status_code == 401
+        told = client.get("http://else.where:81/docs", headers=right).text
+        assert "curl -s http://else.where:81/predict -H &#x27;Authorization: Bearer TOKEN" in told
 
 
 def test_tokens_are_read_from_a_file(tmp_path):
@@ -334,7 +346,7 @@ def test_the_document_and_the_page_have_examples_of_the_models_columns(client, f
     assert openapi_document([load_served(folder / "state.kin")]) == document
     page = client.get("/docs").text
     assert "dose" in page
-    assert "http://127.0.0.1" in page
+    assert "curl -s http://testserver/" in page
     assert "src=" not in page
 
 
