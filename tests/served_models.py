@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import kinlearn
 from kinlearn import LSPC, HandOver, MultiTaskLSPC
+from kinlearn.cells.cell_rules import MISSING
 from kinlearn.cells.schema import TableSchema
 from kinlearn.service.app import make_app
 from kinlearn.service.settings import Settings
@@ -48,6 +49,19 @@ def save_table_model(path, rows, *, task=None, classifier=None, max_error=0.3, i
     if inputs:
         facts["inputs"] = profile_inputs(model[0].transform(rows))
     kinlearn.save(model, path, facts=facts)
+    return model
+
+
+def save_dated_model(path, rows, *, missing=()):
+    """The same of a table with a date in each row, some of them with a time of day."""
+    days = np.datetime64("2024-01-01", "us") + np.arange(len(rows)) * np.timedelta64(86_400_000_000)
+    days[1::2] += np.timedelta64(8 * 3600 + 5 * 60, "s")
+    schema = TableSchema(
+        NUMERIC, CATEGORICAL, target="state", dates=["day"], missing=[*MISSING, *missing]
+    )
+    model = make_model(schema, HandOver(LSPC(), max_error=0.3, confidence=0.8))
+    model.fit(rows.assign(day=days), rows["state"].to_numpy(object))
+    kinlearn.save(model, path, facts={"table": schema.as_facts()})
     return model
 
 

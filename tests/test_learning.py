@@ -156,6 +156,57 @@ def test_a_row_is_forgotten_on_request_in_all_that_is_kept(tmp_path):
         assert repr(float(secret)).encode() not in file.read_bytes()
 
 
+def test_a_row_is_forgotten_once_however_often_that_is_asked_for(tmp_path):
+    path = tmp_path / "m.kin"
+    start = save_stream(path)
+    X, y = served_models.numbers(40, seed=4)
+    left = np.arange(40) != 7
+    body = told(X, y)
+    for _ in range(2):  # the service is started again
+        with service_of(path) as client:
+            client.post("/feedback", json=body)
+            client.post("/forget", json=[body[7], body[7]])
+            again = client.post("/forget", json=body[7:8]).json()
+            assert (again["forgotten"], again["known_before"]) == (0, 1)
+            same_sums(served(client).model, start, X[left], y[left])
+
+
+def test_what_could_not_be_forgotten_may_be_asked_for_again(tmp_path, monkeypatch):
+    path = tmp_path / "m.kin"
+    start = save_stream(path)
+    X, y = served_models.numbers(40, seed=4)
+    body, left = told(X, y), np.arange(40) != 7
+    with service_of(path, poll_seconds=1000.0) as client:
+        client.post("/feedback", json=body)
+
+        def full(*_):
+            raise OSError("No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Versions, "save", full)
+            assert client.post("/forget", json=body[7:8]).status_code == 500
+        same_sums(served(client).model, start, X, y)
+        assert client.post("/forget", json=body[7:8]).json()["forgotten"] == 1
+        same_sums(served(client).model, start, X[left], y[left])
+        # another file stays where it was put, and is not said to have forgotten anything
+        other = save_stream(path, reg=0.1)
+        refused = client.post("/forget", json=body[8:9])
+        assert refused.status_code == 409, refused.text
+        assert "has just been replaced" in refused.json()["error"]
+        same_sums(served(client).model, start, X[left], y[left])
+    np.testing.assert_array_equal(kinlearn.load(path).predict_proba(X), other.predict_proba(X))
+
+
+def test_a_model_put_there_while_the_first_labels_are_learnt_stays(tmp_path):
+    path = tmp_path / "m.kin"
+    save_stream(path)
+    X, y = served_models.numbers(20, seed=5)
+    with service_of(path, poll_seconds=1000.0) as client:
+        client.post("/feedback", json=told(X, y))
+        other = save_stream(path, reg=0.1)
+    np.testing.assert_array_equal(kinlearn.load(path).predict_proba(X), other.predict_proba(X))
+
+
 def test_another_model_in_its_place_begins_anew(tmp_path):
     path = tmp_path / "m.kin"
     save_stream(path)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -104,6 +105,23 @@ def test_csv_is_answered_as_csv_with_its_own_columns_kept(client, model, rows):
     assert "kin_decision" in again.text.splitlines()[0]
 
 
+def test_a_table_is_refused_before_anything_is_said_of_it(folder, tmp_path):
+    line = "41,0.5,male\n"
+    with served_models.client_of(folder / "state.kin", max_stream_mb=2.0, max_mb=0.1) as client:
+        client.app.state.service.folder = tmp_path
+        headers = {"Content-Type": "text/csv"}
+        for text, status, words in (
+            ("age,dose,sex\n" + line * 70_000 + "old,old,male\n", 200, "male"),
+            ("age,dose,sex\n" + line * 70_000 + "old,1e300,male\n", 422, "Row 70001 has 1e+300"),
+            ("age,dose,sex\n" + line * 70_000 + "1,2\n", 400, "Line 70002 of the body has 2"),
+            ("age,dose,sex\n" + line * 200_000, 413, "The body is larger than"),
+        ):
+            response = client.post("/predict", content=text, headers=headers)
+            assert (response.status_code, words in response.text) == (status, True)
+        assert response.status_code == 413
+        assert list(tmp_path.iterdir()) == []
+
+
 def test_null_is_a_missing_cell_and_so_is_an_empty_text(client, model):
     row = {"age": None, "dose": 0.2, "sex": "male"}
     frame = pd.DataFrame({"age": [np.nan], "dose": [0.2], "sex": ["male"]})
@@ -119,6 +137,17 @@ def test_nan_as_python_writes_it_is_a_missing_cell(client):
     assert client.post("/predict", content=text + "NaN").status_code == 400
 
 
+@pytest.mark.parametrize("cell", ["9" * 400, '"\\ud800"', '{"\\ud800": 1}'])
+def test_what_python_reads_beside_nan_is_no_json_either(client, cell):
+    for name in (*GOOD, "state", "id", "\\ud800"):
+        text = json.dumps([GOOD | {"state": "ill", "x": float("nan"), name: "CELL"}])
+        text = text.replace('"CELL"', cell)
+        for address in ("/predict", "/invocations", "/feedback"):
+            response = client.post(address, content=text)
+            assert response.status_code == 400, response.text
+            assert "The body is no JSON" in response.json()["error"]
+
+
 def test_known_rows_stand_beside_a_row_that_is_handed_over(client, rows):
     far = [{"age": 50.0, "dose": 30.0, "sex": "male"}]
     [answer] = client.post("/predict", json=far).json()["answers"]
@@ -128,6 +157,35 @@ def test_known_rows_stand_beside_a_row_that_is_handed_over(client, rows):
     doses = [near["cells"]["dose"] for near in answer["nearest"]]
     assert set(doses) <= set(training["dose"])
     assert max(doses) == training["dose"].max()
+
+
+def test_a_model_of_dates_shows_known_rows_and_keeps_rows(tmp_path):
+    path = tmp_path / "dated.kin"
+    served_models.save_dated_model(path, served_models.rows_of_table(), missing=["-9"])
+    far = {"age": 50.0, "dose": 30.0, "sex": "male", "day": "2024-02-03 08:05:00"}
+    with served_models.client_of(path, keep_rows=True) as client:
+        [answer] = client.post("/predict", json=[far]).json()["answers"]
+        assert answer["reason"] == "unfamiliar"
+        days = [near["cells"]["day"] for near in answer["nearest"]]
+        assert all(re.fullmatch(r"2024-\d\d-\d\d( 08:05:00)?", day) for day in days), days
+        store = client.app.state.service.watch.store
+        assert store.kept_row("dated", answer["id"]) == far
+        told = client.post("/feedback", json=[{"id": answer["id"], "state": "ill"}])
+        assert told.json()["taken"] == 1
+        # what is known is a missing cell in a table is one in a tensor, too
+        row = far | {"age": None, "dose": 0.1}
+        [said] = client.post("/predict", json=[row]).json()["answers"]
+        inputs = [
+            {"name": name, "shape": [1], "datatype": kind, "data": [row[name]]}
+            for name, kind in (("dose", "FP64"), ("sex", "BYTES"), ("day", "BYTES"))
+        ]
+        age = {"name": "age", "shape": [1], "datatype": "FP64"}
+        for raw in (b"", np.array([-9.0]).tobytes()):
+            one = age | ({"parameters": {"binary_data_size": 8}} if raw else {"data": [-9]})
+            head = json.dumps({"inputs": [*inputs, one]}).encode()
+            headers = {"Inference-Header-Content-Length": str(len(head))}
+            found = client.post("/v2/models/dated/infer", content=head + raw, headers=headers)
+            assert found.json()["outputs"][1]["data"] == list(said["probabilities"].values())
 
 
 def test_a_task_is_a_column(folder):
@@ -231,6 +289,18 @@ def test_who_has_no_token_is_refused(folder):
             assert (response.status_code, response.headers["www-authenticate"]) == (401, "Bearer")
         right = {"Authorization": "Bearer a-long-secret"}
         assert client.post("/predict", json=[GOOD], headers=right).status_code == 200
+        # a browser asks its user, who gives any name and the token as the password
+        for page in ("/", "/docs", "/monitor"):
+            asked = client.get(page)
+            assert asked.status_code == 401
+            assert asked.headers["www-authenticate"].startswith("Basic")
+            assert client.get(page, auth=("me", "a-long-secret")).status_code == 200
+            assert client.get(page, auth=("a-long-secret", "me")).status_code == 401
+            for text in ("a-long-secret", "YS1sb25nLXNlY3JldA==", "²", ""):
+                given = {"Authorization": f"Basic {text}".encode()}
+                assert client.get(page, headers=given).status_code == 401
+        told = client.get("http://else.where:81/docs", headers=right).text
+        assert "curl -s http://else.where:81/predict -H &#x27;Authorization: Bearer TOKEN" in told
 
 
 def test_tokens_are_read_from_a_file(tmp_path):
@@ -276,7 +346,7 @@ def test_the_document_and_the_page_have_examples_of_the_models_columns(client, f
     assert openapi_document([load_served(folder / "state.kin")]) == document
     page = client.get("/docs").text
     assert "dose" in page
-    assert "http://127.0.0.1" in page
+    assert "curl -s http://testserver/" in page
     assert "src=" not in page
 
 
@@ -291,7 +361,7 @@ def test_a_file_that_is_replaced_takes_over_and_a_broken_one_never_does(tmp_path
     assert registry.look() == []
     served_models.save_number_model(path, seed=1)
     assert registry.look() == ["m"]
-    after = registry.get()
+    after, content = registry.get(), path.read_bytes()
     assert after.checksum != before.checksum
     path.write_bytes(path.read_bytes()[:-500])
     assert registry.look() == []
@@ -301,7 +371,7 @@ def test_a_file_that_is_replaced_takes_over_and_a_broken_one_never_does(tmp_path
     path.unlink()
     assert registry.look() == []
     assert registry.get() is after
-    served_models.save_number_model(path, seed=1)
+    path.write_bytes(content)
     assert registry.look() == []  # the same again
     assert not registry.problems
 

@@ -6,13 +6,18 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
 
 import pytest
+import uvicorn
 
 import served_models
+from kinlearn.service.protocol import TimedProtocol
+from kinlearn.service.running import application, bound
+from kinlearn.service.settings import Settings
 
 GOOD = {"records": [{"age": 40.0, "dose": 0.1, "sex": "male"}]}
 
@@ -141,6 +146,28 @@ def test_workers_answer_and_count_together(path, tmp_path):
         assert state["traffic"]["rows"] == 12
         process.terminate()
         assert process.wait(60) in (0, -signal.SIGTERM)
+
+
+def test_an_answer_is_sent_at_once(path):
+    found = []
+
+    class Seen(TimedProtocol):
+        def connection_made(self, transport):
+            super().connection_made(transport)
+            given = transport.get_extra_info("socket")
+            found.append(given.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    with bound("127.0.0.1", 0) as listening:
+        app = application(Settings(models=[str(path)]))
+        server = uvicorn.Server(uvicorn.Config(app, http=Seen, log_level="error"))
+        serving = threading.Thread(target=server.run, args=([listening],))
+        serving.start()
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        assert json.loads(post(address, json.dumps(GOOD).encode()))["answers"]
+        server.should_exit = True
+        serving.join()
+    assert len(found) == 1
+    assert found[0] != 0  # else the body of an answer waits for its head to be acknowledged
 
 
 def test_a_port_that_is_taken_is_said_in_a_sentence(path, service):

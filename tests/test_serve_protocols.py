@@ -162,6 +162,8 @@ BAD_INPUTS = [
     {"inputs": 3},
     {"inputs": [3]},
     {"inputs": [{"name": "X"}]},
+    {"inputs": [{"name": "X", "datatype": {}, "shape": [1, 4], "data": [1] * 4}]},
+    {"inputs": [{"name": {}, "datatype": "FP64", "shape": [1, 4], "data": [1] * 4}]},
     {"inputs": [{"name": "X", "datatype": "FP99", "shape": [1, 4], "data": [1] * 4}]},
     {"inputs": [{"name": "X", "datatype": "FP64", "shape": [1, 5], "data": [1] * 5}]},
     {"inputs": [{"name": "X", "datatype": "FP64", "shape": [2, 4], "data": [1] * 4}]},

@@ -204,6 +204,18 @@ def test_labels_count_once_and_are_judged(folder, tmp_path):
         assert state["feedback"]["rows"] == 100
 
 
+def test_labels_of_unknown_classes_are_said_and_whole_numbers_may_have_a_point(folder, tmp_path):
+    path = tmp_path / "plain.kin"
+    served_models.save_number_model(path)
+    row = {"x0": 1.0, "x1": 0.0, "x2": 0.0, "x3": 0.0}
+    with served_models.client_of(path) as client:
+        for label, strange in ((1, 0), ("1", 0), (1.0, 0), ("1.0", 0), (7, 1), ("one", 1)):
+            found = client.post("/feedback", json=[row | {"label": label}]).json()
+            assert found["taken"] == 1
+            assert len(found.get("notes", [])) == strange
+        assert "1 labels are of classes the model does not know (it knows '0', '1')" in str(found)
+
+
 @pytest.mark.parametrize(
     ("body", "words"),
     [

@@ -16,6 +16,7 @@ from kinlearn.answering.answers import features_of
 from kinlearn.answering.ready import bare_classifier
 from kinlearn.answering.rows import Rows
 from kinlearn.answering.served_model import ServedModel
+from kinlearn.cells.date_form import date_texts
 from kinlearn.kernels.evaluation import row_blocks
 from kinlearn.kernels.measures import Measure
 from kinlearn.pipelines import before_last, last_step
@@ -113,6 +114,11 @@ def _table_cells(served: ServedModel, centers: NDArray[np.float64]) -> dict[str,
     cells = step.inverse_transform(centers)
     found: dict[str, list[Any]] = {}
     for name in [*served.schema.numeric, *served.schema.dates, *served.schema.categorical]:
+        if name in served.schema.dates:
+            # as numbers they were not kept to the microsecond
+            moments = cells[name].to_numpy("datetime64[us]") + np.timedelta64(500, "ms")
+            found[name] = date_texts(moments.astype("datetime64[s]"))
+            continue
         gone = cells[name].isna().tolist()
         values = cells[name].tolist()
         if name in served.schema.numeric:

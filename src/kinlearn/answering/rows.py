@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from kinlearn.answering.refusals import Refusal, cut
 from kinlearn.answering.served_model import ServedModel
+from kinlearn.cells.date_form import date_texts
 from kinlearn.cells.refusals import TableError, quoted, unknown_column
 from kinlearn.cells.schema import StrayCells
 from kinlearn.optional import require
@@ -104,12 +105,18 @@ def cells_of(served: ServedModel, rows: Rows) -> list[dict[str, Any]]:
         names = served.schema.numeric
         records = [dict(zip(names, row, strict=True)) for row in given.tolist()]
     else:
-        found = rows.X.astype(object)
-        records = found.where(rows.X.notna(), None).to_dict(orient="records")
+        columns = [_json_values(column) for column in rows.cells.values()]
+        records = [dict(zip(rows.cells, row, strict=True)) for row in zip(*columns, strict=True)]
     if rows.task is not None and served.schema.task is not None:
         for record, task in zip(records, rows.task.tolist(), strict=True):
             record[served.schema.task] = task
     return records
+
+
+def _json_values(column: NDArray) -> list[Any]:
+    if column.dtype.kind == "M":
+        return date_texts(column)
+    return [None if cell != cell else cell for cell in column.tolist()]
 
 
 def rows_of_records(served: ServedModel, records: Sequence[Any]) -> Rows:
@@ -246,18 +253,12 @@ def _read_numbers(
     served: ServedModel, name: str, cells: Any, strays: StrayCells
 ) -> NDArray[np.float64]:
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiu":
-        values = cells.astype(np.float64)
-        values[np.isinf(values)] = np.nan
-        return values
+        return _without_marks(served, cells.astype(np.float64))
     rules = served.schema.rules_of(name)
     if isinstance(cells, (list, np.ndarray)):
         listed = cells if isinstance(cells, list) else cells.tolist()
         if set(map(type, listed)) <= _SIMPLE:
-            values = np.array(listed, dtype=np.float64)
-            values[np.isinf(values)] = np.nan
-            if served.numeric_marks.size:
-                values[np.isin(values, served.numeric_marks)] = np.nan
-            return values
+            return _without_marks(served, np.array(listed, dtype=np.float64))
         cells = _texts(name, listed)
     try:
         values, stray = rules.numbers(cells)
@@ -272,6 +273,14 @@ def _read_numbers(
             raise Refusal(
                 f"{error} Row {at + 1} holds {cut(value)!r}.", column=name, row=at + 1, value=value
             ) from None
+    return values
+
+
+def _without_marks(served: ServedModel, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Numbers, NaN where they mean a missing cell."""
+    values[np.isinf(values)] = np.nan
+    if served.numeric_marks.size:
+        values[np.isin(values, served.numeric_marks)] = np.nan
     return values
 
 

@@ -273,6 +273,8 @@ def example_row(served: ServedModel) -> dict[str, Any]:
     for name in served.schema.features:
         if name in served.schema.numeric:
             row[name] = _number(noted.get(name), served.schema.decimal)
+        elif name in served.schema.dates:
+            row[name] = noted.get(name) or "2024-01-31"
         else:
             levels = sorted(served.levels.get(name, set()) - {"(missing)", "nan"})
             row[name] = noted.get(name) or (levels[0] if levels else "a")

@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
+from numpy.typing import NDArray
+
 _TIME = r"(?:[ T,]+(?P<time>\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)\s*(?P<half>[AaPp][Mm])?)?"
 _ZONE = r"\s*(?P<zone>Z|[+-]\d{2}:?\d{2})?"
 _PATTERNS = {
@@ -206,3 +209,20 @@ def microseconds(moment: datetime) -> int:
     """Since the beginning of 1970."""
     gone = moment.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)
     return gone // timedelta(microseconds=1)
+
+
+def date_texts(moments: NDArray[np.datetime64]) -> list[str | None]:
+    """Dates as texts that every form reads again, None where missing.
+
+    Examples
+    --------
+    >>> date_texts(np.array(["2024-05-02", "2024-05-02T08:05", "NaT"], "datetime64[us]"))
+    ['2024-05-02', '2024-05-02 08:05:00', None]
+    """
+    texts = np.datetime_as_string(moments.astype("datetime64[us]")).tolist()
+    return [None if text == "NaT" else _shortened(text) for text in texts]
+
+
+def _shortened(text: str) -> str:
+    text = text.removesuffix(".000000").removesuffix("T00:00:00")
+    return text.replace("T", " ")

@@ -33,7 +33,8 @@ def unknown_column(wanted: str, names: Sequence[str], where: str) -> TableError:
     by_fold = {name.casefold(): name for name in names}
     near = get_close_matches(wanted.casefold(), list(by_fold), n=1, cutoff=0.6)
     hint = f" Did you mean {by_fold[near[0]]!r}?" if near else ""
-    return TableError(f"{where} has no column {wanted!r}.{hint} It has {quoted(names)}.")
+    has = quoted(names) if names else "no columns at all"
+    return TableError(f"{where} has no column {wanted!r}.{hint} It has {has}.")
 
 
 def refuse_duplicates(names: list[str], where: object) -> None:

@@ -17,6 +17,7 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS learnt (seq INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, cells TEXT,
     label TEXT);
 CREATE TABLE IF NOT EXISTS lines (name TEXT PRIMARY KEY, line TEXT, origin TEXT, epoch INTEGER);
+CREATE TABLE IF NOT EXISTS forgotten (name TEXT, id TEXT, number INTEGER, UNIQUE (name, id));
 """
 
 
@@ -75,6 +76,7 @@ class Journal:
         line = Line(uuid4().hex, origin)
         with self.store.change() as base:
             base.execute("DELETE FROM learnt WHERE name = ?", (self.name,))
+            base.execute("DELETE FROM forgotten WHERE name = ?", (self.name,))
             base.execute(
                 "INSERT OR REPLACE INTO lines (name, line, origin, epoch) VALUES (?, ?, ?, 0)",
                 (self.name, line.line, line.origin),
@@ -109,3 +111,22 @@ class Journal:
                 base.execute("DELETE FROM learnt WHERE name = ?", (self.name,))
             else:
                 base.execute("DELETE FROM learnt WHERE name = ? AND seq <= ?", (self.name, seq))
+
+    def forgotten(self) -> set[str]:
+        """The ids of rows that were taken out again."""
+        with self.store.change() as base:
+            found = base.execute("SELECT id FROM forgotten WHERE name = ?", (self.name,)).fetchall()
+        return {number for (number,) in found}
+
+    def note_forgotten(self, ids: list[str], number: int) -> None:
+        """Note that rows are being taken out, for the so-manieth time."""
+        with self.store.change() as base:
+            base.executemany(
+                "INSERT OR REPLACE INTO forgotten (name, id, number) VALUES (?, ?, ?)",
+                [(self.name, each, number) for each in ids],
+            )
+
+    def not_forgotten_after(self, number: int) -> None:
+        """Drop the notes of what was begun and is in no file."""
+        with self.store.change() as base:
+            base.execute("DELETE FROM forgotten WHERE name = ? AND number > ?", (self.name, number))

@@ -6,6 +6,7 @@ import hashlib
 import logging
 import sqlite3
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
@@ -20,7 +21,7 @@ from kinlearn.all_or_nothing import aside
 from kinlearn.answering.ready import make_ready
 from kinlearn.answering.refusals import Refusal
 from kinlearn.answering.rows import Rows, cells_of, rows_of_records
-from kinlearn.answering.served_model import ServedModel
+from kinlearn.answering.served_model import ServedModel, checksum_of
 from kinlearn.cells.refusals import TableError
 from kinlearn.learning.journal import Journal
 from kinlearn.learning.versions import Noted, Versions
@@ -76,7 +77,8 @@ class Learner:
             self.versions.forget_before(None)
             self.versions.keep(0)
         self.versions.forget_before(noted.oldest)
-        self._oldest = noted.oldest
+        self.journal.not_forgotten_after(noted.forgets)
+        self._oldest, self._forgets = noted.oldest, noted.forgets
         self._line, self._version, self._seq = line, noted.version, noted.seq
         self._saved = noted.seq
         self._base = served.version
@@ -118,8 +120,20 @@ class Learner:
                 self.save()
             return self.served
 
-    def forget(self, rows: Rows, labels: NDArray[np.intp]) -> None:
+    def forget(self, rows: Rows, labels: NDArray[np.intp], ids: Sequence[str | None]) -> int:
         """Take rows out again; earlier versions, which knew them, are removed.
+
+        Parameters
+        ----------
+        rows, labels : Rows and ndarray
+            The rows and the numbers of their classes.
+        ids : list of str or None
+            What names each row, so that it is taken out once however often that is asked for.
+
+        Returns
+        -------
+        int
+            How many rows were taken out now.
 
         Raises
         ------
@@ -128,6 +142,10 @@ class Learner:
         """
         with self._lock:
             self.fold()
+            fresh = _first_of_each(ids, self.journal.forgotten())
+            if not len(fresh):
+                return 0
+            rows, labels = rows.chosen(fresh), labels[fresh]
             if (labels < 0).any():
                 raise Refusal("A row of a class the model does not know was never learnt.")
             try:
@@ -137,27 +155,55 @@ class Learner:
                 raise Refusal.of(error) from None
             if not hasattr(last_step(model), "model_"):
                 raise Refusal("These are all rows that the model knows: one must be left.")
-            self._become(model, self._seq)
-            self._oldest = self._version + 1
-            self.save()
+            before = self.served, self._oldest, self._forgets
+            self._oldest, self._forgets = self._version + 1, self._forgets + 1
+            named = [number for number in (ids[k] for k in fresh) if number is not None]
+            # noted first: what is noted and in no file is dropped when the file is next taken
+            self.journal.note_forgotten(named, self._forgets)
+            try:
+                self._become(model, self._seq)
+                if not self.save():
+                    raise Refusal(
+                        "The file of the model has just been replaced: send this again in a "
+                        "second.",
+                        status=409,
+                    )
+            except BaseException:
+                self.served, self._oldest, self._forgets = before
+                self.journal.not_forgotten_after(self._forgets)
+                raise
             self.versions.forget_before(self._version)
             self.journal.store.scrub()
+            return len(fresh)
 
-    def save(self) -> None:
-        """Write a version: the file that is served, and one that is kept."""
+    def _is_ours(self) -> bool:
+        """Whether the file is the one last taken or written; else it is soon looked at."""
+        path = self.versions.path
+        noted = Noted.of(kinlearn.model_info(path))
+        if noted.line:
+            return (noted.line, noted.version) == (self._line.line, self._version)
+        return self._version == 0 and checksum_of(path) == self._line.origin
+
+    def save(self) -> bool:
+        """Write a version: the file that is served, and one that is kept.
+
+        Returns
+        -------
+        bool
+            False where somebody has put another file there, which stays.
+        """
         with self._lock:
-            present = Noted.of(kinlearn.model_info(self.versions.path))
-            if (present.line or self._line.line, present.version) != (
-                self._line.line,
-                self._version,
-            ):  # somebody went back; the file is taken as soon as it is looked at
-                return  # fmt: skip
-            noted = Noted(self._line.line, self._version + 1, self._seq, self._oldest)
+            if not self._is_ours():
+                return False
+            noted = Noted(
+                self._line.line, self._version + 1, self._seq, self._oldest, self._forgets
+            )
             self.versions.forget_after(self._version)
             # the old file may be read until the new one is whole; only then is the journal cut
             self.versions.save(self.served.model, self.served.info, noted)
             self._version, self._saved, self._since = noted.version, noted.seq, None
             self.journal.drop(noted.seq)
+            return True
 
     def close(self) -> None:
         """Write what was learnt since the last version."""
@@ -186,6 +232,17 @@ class Learner:
         make_ready(model)
         self.served = replace(self.served, model=model, checksum=checksum)
         self._seq = seq
+
+
+def _first_of_each(ids: Sequence[str | None], known: set[str]) -> NDArray[np.intp]:
+    """Where an id is told for the first time; a row without one is another each time."""
+    seen, fresh = set(known), []
+    for k, each in enumerate(ids):
+        if each is None or each not in seen:
+            fresh.append(k)
+        if each is not None:
+            seen.add(each)
+    return np.array(fresh, dtype=np.intp)
 
 
 def roll_back(path: Path, watch: Path, version: int | None) -> int:

@@ -31,12 +31,15 @@ class Noted:
         The last row of the journal that it knows.
     oldest : int
         The oldest version that may still be there: earlier ones know what was forgotten.
+    forgets : int
+        How often rows were forgotten.
     """
 
     line: str = ""
     version: int = 0
     seq: int = 0
     oldest: int = 0
+    forgets: int = 0
 
     @classmethod
     def of(cls, info: dict[str, Any]) -> Noted:

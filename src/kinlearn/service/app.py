@@ -130,7 +130,9 @@ def _about(app: FastAPI, service: Service) -> None:
     @app.get("/")
     @app.get("/docs")
     async def docs(request: Request) -> Response:
-        return HTMLResponse(help_page(openapi_document(registry.all()), registry.all()))
+        described, token = openapi_document(registry.all()), service.settings.token
+        page = help_page(described, registry.all(), str(request.base_url), token=token is not None)
+        return HTMLResponse(page)
 
     @app.get("/openapi.json")
     async def openapi() -> Response:

@@ -38,21 +38,25 @@ async def spool_body(request: Request, folder: Path, max_mb: float, seconds: flo
     limit, size = int(max_mb * 2**20), 0
     _check_announced(request, limit, max_mb)
     with tempfile.NamedTemporaryFile(dir=folder, suffix=".csv", delete=False) as file:
-        stream = request.stream().__aiter__()
-        while True:
-            try:
-                # the clock is of each piece: a large body may take its time, a silent one not
-                async with asyncio.timeout(seconds):
-                    chunk = await anext(stream)
-            except StopAsyncIteration:
-                break
-            except TimeoutError:
-                raise _too_slow(seconds) from None
-            size += len(chunk)
-            if size > limit:
-                raise _too_large(max_mb)
-            file.write(chunk)
-    return Path(file.name)
+        path = Path(file.name)
+        try:
+            stream = request.stream().__aiter__()
+            while True:
+                try:
+                    # the clock is of each piece: a large body may take its time, a silent one not
+                    async with asyncio.timeout(seconds):
+                        chunk = await anext(stream)
+                except StopAsyncIteration:
+                    return path
+                except TimeoutError:
+                    raise _too_slow(seconds) from None
+                size += len(chunk)
+                if size > limit:
+                    raise _too_large(max_mb)
+                file.write(chunk)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
 
 
 def _check_announced(request: Request, limit: int, max_mb: float) -> None:
@@ -87,8 +91,9 @@ def read_json(body: bytes) -> Any:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
         if b"NaN" in body or b"Infinity" in body:  # as Python writes what JSON has no word for
-            with suppress(ValueError, RecursionError):
-                return json.loads(body)
+            # what else Python reads there, such as numbers of any length, is no JSON either
+            with suppress(ValueError, TypeError, RecursionError):
+                return orjson.loads(orjson.dumps(json.loads(body)))
         raise Refusal(f"The body is no JSON: {cut(str(error))}.", status=400) from None
 
 

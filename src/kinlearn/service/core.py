@@ -105,10 +105,9 @@ class Service:
     def flush(self) -> None:
         """Bring the watch's numbers to its file, and learn what was written since."""
         self.watch.flush()
-        for learner in self.learners.values():
-            before = learner.served
+        for name, learner in self.learners.items():
             served = learner.fold()
-            if served is not before:
+            if name in self.registry.names and self.registry.get(name) is not served:
                 self.registry.put(served)
 
     def seen(self, path: str, status: int, seconds: float) -> None:

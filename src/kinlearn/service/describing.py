@@ -25,6 +25,7 @@ _REFUSALS = {
     "404": "There is no such model.",
     "405": "The method is not the one of this address.",
     "408": "The body came too slowly.",
+    "409": "The model's file has just been replaced.",
     "413": "The body, its rows or the time they take are beyond the limits.",
     "415": "The content type is not read here.",
     "422": "A column, row or value cannot be answered.",

@@ -38,16 +38,17 @@ async def forget(service: Service, request: Request, name: str | None) -> Respon
     if learner is None:
         raise Refusal("This model does not learn on: serve it with --learn.", status=404)
 
-    def forgotten() -> ServedModel:
-        learner.forget(rows, truth)
+    def forgotten() -> tuple[ServedModel, int]:
+        count = learner.forget(rows, truth, ids)
         for number in ids:
             if number is not None:
                 service.watch.store.forget_row(served.name, number)
-        return learner.served
+        return learner.served, count
 
-    served = await asyncio.to_thread(forgotten)
+    served, count = await asyncio.to_thread(forgotten)
     service.registry.put(served)
-    return json_response({**served.as_facts(), "forgotten": len(rows)}, served)
+    content = {**served.as_facts(), "forgotten": count, "known_before": len(rows) - count}
+    return json_response(content, served)
 
 
 async def _told(
@@ -87,7 +88,15 @@ def _taken(
             learner.write(base, rows.chosen(np.flatnonzero(fresh)), truth[fresh])
 
     new, told = service.watch.feedback(rows, found, truth, ids, learn)
-    return {**served.as_facts(), "taken": new, "known_before": len(ids) - new, "so_far": told}
+    content = {**served.as_facts(), "taken": new, "known_before": len(ids) - new, "so_far": told}
+    strange = int((truth < 0).sum())
+    if strange:
+        content["notes"] = [
+            f"{strange} labels are of classes the model does not know (it knows "
+            f"{quoted([str(each) for each in served.classes.tolist()])}): they count as answers "
+            "that were wrong."
+        ]
+    return content
 
 
 def _records(content: Any) -> list[Any]:
@@ -154,5 +163,6 @@ def _truth(served: ServedModel, labels: list[Any]) -> NDArray[np.intp]:
             text = rules.word(text) or ""
         if not text:
             raise Refusal(f"Row {i + 1} has no true class.", row=i + 1)
-        found.append(names.get(text, -1))
+        # a column of whole numbers in which one is missing comes back as 1.0
+        found.append(names.get(text, names.get(text.removesuffix(".0"), -1)))
     return np.array(found, dtype=np.intp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hmac
 import time
 from collections.abc import Callable
@@ -15,6 +16,8 @@ from kinlearn.service.json_out import refused
 
 # Answered whoever asks: they tell no more than that somebody is there.
 OPEN = ("/ping", "/v2/health/live", "/v2/health/ready")
+# Opened by browsers, which ask their user for a password and send it in their own way.
+PAGES = ("/", "/docs", "/monitor")
 
 
 class Guard:
@@ -50,7 +53,10 @@ class Guard:
         refusal = self._refusal(scope["path"], Headers(scope=scope))
         try:
             if refusal is not None:
-                await refused(refusal, scope["path"])(scope, receive, sending)
+                answer = refused(refusal, scope["path"])
+                if refusal.status == 401 and scope["path"] in PAGES:
+                    answer.headers["WWW-Authenticate"] = 'Basic realm="kinlearn", charset="UTF-8"'
+                await answer(scope, receive, sending)
             else:
                 await self.app(scope, receive, sending)
         finally:
@@ -69,9 +75,15 @@ class Guard:
 
     def _knows(self, headers: Headers) -> bool:
         kind, _, said = headers.get("authorization", "").partition(" ")
-        return kind.lower() == "bearer" and hmac.compare_digest(
-            said.strip().encode(), (self.token or "").encode()
-        )
+        given = said.strip().encode()
+        if kind.lower() == "basic":
+            try:
+                given = base64.b64decode(given, validate=True).partition(b":")[2]
+            except ValueError:
+                return False
+        elif kind.lower() != "bearer":
+            return False
+        return hmac.compare_digest(given, (self.token or "").encode())
 
 
 def _host_of(origin: str) -> str | None:

@@ -9,8 +9,23 @@ from kinlearn.answering.served_model import ServedModel
 from kinlearn.report.html import Markup, document, html, paragraph, section, table
 
 
-def help_page(described: dict[str, Any], models: list[ServedModel]) -> str:
-    """The page, made of the OpenAPI document."""
+def help_page(
+    described: dict[str, Any], models: list[ServedModel], address: str, *, token: bool = False
+) -> str:
+    """The page, made of the OpenAPI document.
+
+    Parameters
+    ----------
+    described : dict
+        The document.
+    models : list of ServedModel
+        The models that answer.
+    address : str
+        Where the reader has found the page, such as ``"http://127.0.0.1:8080"``.
+    token : bool
+        Whether a token is asked for.
+    """
+    asking = address.rstrip("/") + "{}" + (" -H 'Authorization: Bearer TOKEN'" if token else "")
     rows = [
         [each.name, each.version, len(each.schema.features), ", ".join(map(str, each.classes[:8]))]
         for each in models
@@ -30,7 +45,7 @@ def help_page(described: dict[str, Any], models: list[ServedModel]) -> str:
     for path, methods in described["paths"].items():
         for method, operation in methods.items():
             if method == "post":
-                parts.append(_asked(path, operation))
+                parts.append(_asked(path, asking.format(path), operation))
     gets = [
         [path, methods["get"]["summary"]]
         for path, methods in described["paths"].items()
@@ -40,10 +55,10 @@ def help_page(described: dict[str, Any], models: list[ServedModel]) -> str:
     return document("kinlearn serve", parts)
 
 
-def _asked(path: str, operation: dict[str, Any]) -> Markup:
+def _asked(path: str, asking: str, operation: dict[str, Any]) -> Markup:
     example = operation["requestBody"]["content"]["application/json"]["example"]
     text = json.dumps(example, ensure_ascii=False).replace("'", "'\\''")
-    command = f"curl -s http://127.0.0.1:8080{path} -H 'Content-Type: application/json' -d '{text}'"
+    command = f"curl -s {asking} -H 'Content-Type: application/json' -d '{text}'"
     anchor = path.strip("/").replace("/", "-")
     return section(
         anchor,

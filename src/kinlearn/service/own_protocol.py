@@ -6,6 +6,7 @@ import asyncio
 import csv
 import io
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
@@ -20,7 +21,7 @@ from kinlearn.service.bodies import kind_of, read_body, read_json, spool_body
 from kinlearn.service.core import Service
 from kinlearn.service.json_out import json_response, model_headers, plain
 from kinlearn.service.tables_in import check_count, rows_of_csv, rows_of_parquet
-from kinlearn.tables.files import open_table
+from kinlearn.tables.files import TableFile, open_table
 
 CSV = "text/csv"
 
@@ -144,18 +145,14 @@ async def _stream(service: Service, request: Request, served: ServedModel) -> Re
     """Answer CSV as CSV, piece by piece, however long.
 
     What comes is kept in a file first, so that a client which sends all before it reads anything
-    is answered too; the first piece is answered before anything is said, so that a table with
-    other columns is refused as any other request is.
+    is answered too; it is read once before anything is said, so that a table that cannot be
+    answered to its end is refused as any other request is.
     """
     settings = service.settings
     path = await spool_body(request, service.folder, settings.max_stream_mb, settings.max_seconds)
     try:
-        file = await service.made(b"", lambda: open_table(path, delimiter=",", encoding="utf-8"))
+        file = await asyncio.to_thread(_readable, served, path)
         batches = file.batches()
-        head = await service.made(b"", lambda: next(batches, None))
-        if head is None:
-            raise Refusal("The body has column names but no rows below them.")
-        first = await _piece(service, served, head)
     except (Refusal, TableError) as error:
         path.unlink(missing_ok=True)
         if str(path) in str(error):
@@ -168,9 +165,8 @@ async def _stream(service: Service, request: Request, served: ServedModel) -> Re
     async def pieces() -> AsyncIterator[str]:
         try:
             yield _header(served, file.names)
-            yield first
             while True:
-                batch = await service.made(b"", lambda: next(batches, None))
+                batch = await asyncio.to_thread(next, batches, None)
                 if batch is None:
                     return
                 yield await _piece(service, served, batch)
@@ -180,9 +176,27 @@ async def _stream(service: Service, request: Request, served: ServedModel) -> Re
     return StreamingResponse(pieces(), media_type=CSV, headers=model_headers(served))
 
 
+def _readable(served: ServedModel, path: Path) -> TableFile:
+    """The table in a file, every cell of which can be answered."""
+    file = open_table(path, delimiter=",", encoding="utf-8")
+    n_rows = 0
+    for batch in file.batches():
+        try:
+            _rows_of(served, batch)
+        except Refusal as refusal:
+            raise refusal.renumbered(n_rows) from None
+        n_rows += batch.num_rows
+    if n_rows == 0:
+        raise Refusal("The body has column names but no rows below them.")
+    return file
+
+
+def _rows_of(served: ServedModel, batch: Any) -> Rows:
+    return rows_of_columns(served, {name: batch.column(name) for name in batch.schema.names})
+
+
 async def _piece(service: Service, served: ServedModel, batch: Any) -> str:
-    columns = {name: batch.column(name) for name in batch.schema.names}
-    rows = await service.made(b"", lambda: rows_of_columns(served, columns))
+    rows = await asyncio.to_thread(_rows_of, served, batch)
     found = await service.batcher.answer(served, rows)
     service.watch.take(rows, found)
     return _lines(found, batch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 import h11
@@ -16,6 +17,11 @@ class TimedProtocol(H11Protocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        connection = transport.get_extra_info("socket")
+        if connection is not None and connection.family in (socket.AF_INET, socket.AF_INET6):
+            # asyncio does so for sockets it has made itself; else a body waits for the client to
+            # say that it has the head, which it puts off for 40 milliseconds
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:

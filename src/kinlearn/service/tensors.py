@@ -55,7 +55,7 @@ def read_tensor(given: Any, raw: bytes | None) -> tuple[str, list[Any] | NDArray
     if not isinstance(given, dict) or not isinstance(given.get("name"), str):
         raise Refusal(f"An input must be an object with a name, and this is {cut(given)}.")
     name, kind, shape = given["name"], given.get("datatype"), given.get("shape")
-    if kind not in TYPES and kind != BYTES:
+    if not isinstance(kind, str) or (kind not in TYPES and kind != BYTES):
         raise Refusal(
             f"Input {name!r} has the datatype {cut(kind)!r}: use one of "
             f"{', '.join([*TYPES, BYTES])}.",

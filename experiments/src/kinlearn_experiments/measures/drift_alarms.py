@@ -3,7 +3,8 @@
 Every stream has a table and a model of its own, drawn anew, and goes through the service's own way:
 a model file, rows, windows. Without a change at most one stream in twenty may ever raise an alarm.
 Of changes of growing size: the share of streams with an alarm within three windows, and of labels
-that come back within so many rows. Writes ``results/drift_alarms.json``.
+that come back within so many rows. Writes ``results/drift_alarms.json`` and, of all of it,
+``docs/images/drift_power.png``.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ from kinlearn.answering.answers import answer_rows
 from kinlearn.answering.rows import rows_of_columns
 from kinlearn.answering.served_model import ServedModel, load_served
 from kinlearn.cells.schema import TableSchema
+from kinlearn.plots import PALETTE, subplots
 from kinlearn.tables.input_profile import profile_inputs
 from kinlearn.tables.pipeline import make_model
 from kinlearn.watch.feedback import added, alarm_of, sums_of
 from kinlearn.watch.store import Store
 from kinlearn.watch.watching import Watch
 from kinlearn_experiments.machine import machine_facts
-from kinlearn_experiments.results import RESULTS, Results
+from kinlearn_experiments.results import RESULTS, ROOT, Results
 from kinlearn_experiments.tables import table
 
 TRAINING, WINDOW, WINDOWS, AFTER = 400, 300, 8, 3
@@ -167,6 +169,30 @@ def label_power(wrong: float, runs: int, folder: Path) -> dict[str, Any]:
     return {"raised": len(seen) / runs, "labels until half are": middle}
 
 
+def draw(cells: dict[str, Any], path: Path) -> None:
+    """The share of streams with an alarm by the size of the change."""
+    figure, axes = subplots(1, 3, panel_size=(3.9, 3.4), sharey=True)
+    first, *others = SIZES
+    panels = (
+        ({first: SIZES[first]}, "a column moves by so many deviations"),
+        ({each: SIZES[each] for each in others}, "so much more of all rows"),
+        ({"labels": WRONG}, "so many more answers are wrong"),
+    )
+    for ax, (curves, under) in zip(axes.ravel(), panels, strict=True):
+        for k, (name, sizes) in enumerate(curves.items()):
+            found = [cells[f"{name}/{size}"] for size in sizes]
+            shares = [each["raised"] if isinstance(each, dict) else each for each in found]
+            label = name.removesuffix(" (share)") if len(curves) > 1 else None
+            ax.plot(sizes, shares, marker="o", color=PALETTE[k], label=label)
+        ax.axhline(0.05, color="0.6", linewidth=0.8, linestyle="--")
+        ax.set(xlabel=under, ylim=(-0.03, 1.03), xlim=(0, None))
+        if len(curves) > 1:
+            where = {"loc": "lower center", "bbox_to_anchor": (0.5, 0.99)}
+            ax.legend(frameon=False, fontsize=8, ncol=2, columnspacing=1.0, **where)
+    axes[0, 0].set_ylabel("share of streams with an alarm")
+    figure.savefig(path, dpi=110)
+
+
 def main(arguments: list[str] | None = None) -> Results:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=200)
@@ -187,6 +213,8 @@ def main(arguments: list[str] | None = None) -> Results:
         machine=machine_facts(), training=TRAINING, window=WINDOW, windows=WINDOWS, after=AFTER,
         labels=LABELS, power_runs=few,
     )  # fmt: skip
+    if options.out == RESULTS / "drift_alarms.json":
+        draw(results.cells, ROOT / "docs/images/drift_power.png")
     print(table(["", ""], [[key, str(cell)] for key, cell in results.cells.items()]))
     return results
 

@@ -82,6 +82,12 @@ def send(address: tuple[str, int], record: dict[str, Any]) -> bool:
         connection.close()
 
 
+def sums_of(model: Any) -> list[NDArray[np.float64]]:
+    """All that a model keeps of its rows: products of features, features by class, classes."""
+    [sums] = model.statistics_._sums
+    return [sums.packed, sums.h, sums.targets, sums.counts]
+
+
 def killed(path: Path, kills: int) -> dict[str, float]:
     """Send labels through so many kills, and compare what was learnt with a batch fit."""
     X, y = drawn(FIRST, 0)
@@ -115,12 +121,17 @@ def killed(path: Path, kills: int) -> dict[str, float]:
     whole = kinlearn.LSPC(centers=start.centers_, sigma=start.sigma_)
     whole.partial_fit(np.concatenate([X, new[:done]]), np.concatenate([y, labels[:done]]))
     test, _ = drawn(500, 2)
+    sums, wanted = sums_of(learnt), sums_of(whole)
+    apart = max(
+        float(np.abs(a - b).max() / np.abs(b).max()) for a, b in zip(sums, wanted, strict=True)
+    )
     gap = np.abs(learnt.decision_function(test) - whole.decision_function(test)).max()
     return {
         "kills": kills,
         "labels acknowledged": done,
         "rows in the sums": float(learnt.statistics_.n_rows - FIRST),
         "not acknowledged at first": sent_again,
+        "largest difference of sums, relative": significant(apart, 2),
         "largest difference of scores": significant(float(gap), 2),
     }
 
