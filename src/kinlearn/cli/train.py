@@ -102,7 +102,8 @@ def train(
         int | None,
         typer.Option(
             min=10,
-            help="Rows to train on, drawn evenly: by default up to 100000, with tasks 2500.",
+            help="Rows to train on, drawn evenly: by default up to 100000, "
+            "with tasks and groups 2500.",
             show_default=False,
         ),
     ] = None,
@@ -197,7 +198,8 @@ def run(files: Files, wishes: Any, terminal: Terminal, *, force: bool, started: 
     with warnings.catch_warnings(), terminal.working("Training") as stage:
         warnings.simplefilter("ignore", UserWarning)
         trained = train(table, wishes, stage)
-        facts = training_facts(file, trained, wishes)
+        wishes = trained.wishes
+        facts = training_facts(file, trained)
         facts["training"]["by"] = files.by
         if wishes.labels:
             stage("Learning each label alone, for comparison")

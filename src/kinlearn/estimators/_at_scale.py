@@ -61,7 +61,7 @@ def automatic_centers(n_rows: int) -> int:
 
 
 def choose_tuned_polish(
-    estimator: Any, kernel: Kernel, data: TrainingSet, groups: Any, more: list[str] | None = None
+    estimator: Any, kernel: Kernel, data: TrainingSet, more: list[str] | None = None
 ) -> PolishChoice:
     """Whether to tune on a sample, and polish.
 
@@ -71,11 +71,10 @@ def choose_tuned_polish(
     kernel : Kernel
         The first one.
     data : TrainingSet
-    groups : ndarray or None
     more : list of str, optional
         What else stands in the way, as sentences without their end.
     """
-    obstacles = polish_obstacles(estimator, kernel, groups) + (more or [])
+    obstacles = polish_obstacles(estimator, kernel) + (more or [])
     if not (isinstance(estimator.cv, str) and estimator.cv == "loo"):
         obstacles.append(f"cv={estimator.cv!r} asks for folds of all rows, in closed form")
     if estimator.store_cv_scores:
@@ -125,6 +124,7 @@ def choose_on_sample(
     scoring: Any,
     values: GridValues,
     poser: Callable[[Centers, int], Pose],
+    groups: Any = None,
 ) -> Chosen:
     """Choose kernels, widths, metric and reg by leave-one-out over a sample of the rows.
 
@@ -140,8 +140,10 @@ def choose_on_sample(
         What to begin with.
     poser : callable
         Makes what poses the problem, from the centres and the number of rows.
+    groups : ndarray of shape (n_passed,), optional
+        Rows of one group are held out together.
     """
-    part, holding_out = data, HoldingOut("loo", None, estimator._seed())
+    part, holding_out = data, HoldingOut("loo", groups, estimator._seed())
     if data.n_rows > SAMPLE_ROWS:
         rows = stratified_rows(data, SAMPLE_ROWS)
         part, _ = data.without(np.flatnonzero(~np.isin(data.rows.member, rows)))
@@ -247,7 +249,9 @@ class ScaledFit:
     polished: PolishedFit
 
 
-def fit_chosen(estimator: Any, chosen: Chosen, data: TrainingSet, passes: int) -> ScaledFit | None:
+def fit_chosen(
+    estimator: Any, chosen: Chosen, data: TrainingSet, passes: int, groups: Any = None
+) -> ScaledFit | None:
     """Sums over all rows of what was chosen, and the polish; None where it did not help."""
     first = chosen.blocks[0].kernel
     centers = _centers(estimator, first, data, chosen.blocks[0].sigma)
@@ -259,7 +263,7 @@ def fit_chosen(estimator: Any, chosen: Chosen, data: TrainingSet, passes: int) -
     source: FeatureSource = sources[0] if len(sources) == 1 else StackedFeatures(sources)
     # a prior weighs as much beside all rows as it did beside those of the sample
     reg = chosen.reg * min(SAMPLE_ROWS / data.n_rows, 1.0)
-    found = polish_source(source, data, reg, passes, estimator._say)
+    found = polish_source(source, data, reg, passes, estimator._say, groups)
     if found is None or not found.helped:
         return None
     m = centers.rows.shape[0]

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 # "auto" polishes from so many rows on, where they are so many times as many as the centres.
 AUTO_ROWS, AUTO_RATIO = 5000, 3
-TOO_FEW = "Too few distinct rows could be held out to say when a polish must stop."
+TOO_FEW = "Too few distinct rows or groups could be held out to say when a polish must stop."
 
 
 def check_polish(polish: Any) -> None:
@@ -196,6 +196,7 @@ def polish_source(
     reg: float,
     passes: int,
     say: Any = None,
+    groups: Any = None,
 ) -> PolishedFit | None:
     """Polish in memory, or from rows whose features are made again in every pass.
 
@@ -209,13 +210,15 @@ def polish_source(
         At most.
     say : callable, optional
         Told of every pass.
+    groups : ndarray of shape (n_passed,), optional
+        Rows of one group are held out together.
 
     Returns
     -------
     PolishedFit or None
-        None where too few distinct rows could be held out.
+        None where too few distinct rows, or groups, could be held out.
     """
-    hashed = HashedRows.of(data)
+    hashed = HashedRows.of(data, groups)
     if not hashed.first.size:
         return None
     coding = coding_of(data.table.indicator, data.sizes)
@@ -260,13 +263,11 @@ def parameter_obstacles(estimator: Any) -> list[str]:
     return found
 
 
-def polish_obstacles(estimator: Any, kernel: Kernel, groups: Any) -> list[str]:
+def polish_obstacles(estimator: Any, kernel: Kernel) -> list[str]:
     """What stands in the way of a polish of rows in memory, likewise."""
     found = parameter_obstacles(estimator)
     if kernel.name == "precomputed":
         found.append("A polish draws rows by their features, of which kernel values have none")
-    if groups is not None:
-        found.append("A polish holds out single rows, which groups= forbids")
     return found
 
 

@@ -293,7 +293,7 @@ class LSPC(KernelClassifier):
             "solver_": choice.solver,
             "solver_reason_": choice.reason,
         }
-        obstacles = polish_obstacles(self, kernel, groups)
+        obstacles = polish_obstacles(self, kernel)
         if choice.solver == "pcg":
             obstacles.append("Conjugate gradients form no sums, which a polish starts from")
         polish = choose_polish(
@@ -306,7 +306,7 @@ class LSPC(KernelClassifier):
         facts["polish_reason_"] = polish.reason
         if polish.passes is not None:
             source = RowFeatures(features, data.X, sigma)
-            found = polish_source(source, data, float(self.reg), polish.passes, self._say)
+            found = polish_source(source, data, float(self.reg), polish.passes, self._say, groups)
             facts |= {"polish_reason_": TOO_FEW} if found is None else found.facts
             if found is not None and found.helped:
                 solution = Solution(np.array([sigma]), found.coef[None])

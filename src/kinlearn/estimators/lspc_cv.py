@@ -271,11 +271,11 @@ class LSPCCV(KernelClassifier):
         refuse_single_row(data.n_rows, SINGLE)
         groups = check_groups(groups, data.n_passed)
         data.warn_of_copies(groups)
-        polish = choose_tuned_polish(self, kernels[0], data, groups)
+        polish = choose_tuned_polish(self, kernels[0], data)
         facts: dict[str, Any] = {"polish_reason_": polish.reason}
         if polish.passes is not None:
-            chosen = choose_on_sample(self, kernels, data, scoring, values, poser)
-            scaled = fit_chosen(self, chosen, data, polish.passes)
+            chosen = choose_on_sample(self, kernels, data, scoring, values, poser, groups)
+            scaled = fit_chosen(self, chosen, data, polish.passes, groups)
             if scaled is not None:
                 found, solution = scaled.polished, scaled.solution
                 model = self._model(kernels[0], data, scaled.centers, solution, found.calibration)

@@ -282,12 +282,14 @@ class MultiLabelLSPC(MultiLabelClassifier):
             data.n_passed,
             problem.features.n_centers,
             everything=centers.everything,
-            obstacles=polish_obstacles(self, kernel, groups) + label_obstacles(data),
+            obstacles=polish_obstacles(self, kernel) + label_obstacles(data),
         )
         facts["polish_reason_"] = polish.reason
         if polish.passes is not None:
             source = RowFeatures(problem.features, data.X, sigma)
-            polished = polish_source(source, data, float(self.reg), polish.passes, self._say)
+            polished = polish_source(
+                source, data, float(self.reg), polish.passes, self._say, groups
+            )
             facts |= {"polish_reason_": TOO_FEW} if polished is None else polished.facts
             if polished is not None and polished.helped:
                 solution = Solution(np.array([sigma]), polished.coef[None])

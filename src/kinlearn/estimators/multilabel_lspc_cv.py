@@ -320,7 +320,7 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
         obstacles = label_obstacles(data)
         if self.sharings is not None:
             obstacles.append("sharings= asks for labels that share, and a polish shares nothing")
-        choice = choose_tuned_polish(self, kernels[0], data, groups, obstacles)
+        choice = choose_tuned_polish(self, kernels[0], data, obstacles)
         facts: dict[str, Any] = {"polish_reason_": choice.reason}
         if choice.passes is None:
             return facts
@@ -330,8 +330,8 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
         def poser(centers: Centers, n_rows: int) -> LabelsPoser:
             return self._poser(centers, values.n_widths)
 
-        chosen = choose_on_sample(self, kernels, data, scoring, values, poser)
-        scaled = fit_chosen(self, chosen, data, choice.passes)
+        chosen = choose_on_sample(self, kernels, data, scoring, values, poser, groups)
+        scaled = fit_chosen(self, chosen, data, choice.passes, groups)
         if scaled is None:
             return {"polish_reason_": "The held-out log-loss did not fall in a polish."}
         found = scaled.polished

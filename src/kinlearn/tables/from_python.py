@@ -91,6 +91,8 @@ def train_table(
     max_rows: int | None = None,
     max_error: float = 0.05,
     per_task: bool = False,
+    cost: Sequence[str] = (),
+    miss: Sequence[str] = (),
     seed: int = 0,
 ) -> Any:
     """Train on a table as ``kinlearn train`` does, to the same model.
@@ -118,6 +120,9 @@ def train_table(
         Error allowed among answered rows; the others are handed over.
     per_task : bool, default=False
         Whether that holds for every task on its own.
+    cost, miss : sequence of str
+        What errors cost, ``"no:yes=20"``; how much of a class may be answered otherwise,
+        ``"yes=0.05"``.
     seed : int, default=0
         The same seed gives the same model.
 
@@ -161,12 +166,14 @@ def train_table(
         max_error=max_error,
         per_task=per_task,
         seed=seed,
+        cost=list(cost),
+        miss=list(miss),
     )
     file: TableFile = (
         open_table(table) if isinstance(table, str | Path) else DataFrameFile.of(table)
     )
     trained = train(read_training_table(file, wishes), wishes)
-    carry(trained.model, finite(training_facts(file, trained, wishes)))
+    carry(trained.model, finite(training_facts(file, trained)))
     return trained.model
 
 
