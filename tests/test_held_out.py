@@ -97,6 +97,13 @@ class TestAgainstRefitting:
         found[:, model.cv_rows_] = model.cv_scores_
         np.testing.assert_allclose(found, expected, atol=1e-8)
 
+    def test_groups_of_equal_rows_are_leave_one_out(self, three_classes):
+        X, y = three_classes
+        X, y = np.vstack([X, X[:4]]), np.append(y, y[:4])
+        alike = np.append(np.arange(60), np.arange(4))
+        by_row, by_group = search().fit(X, y), search().fit(X, y, groups=-alike)
+        np.testing.assert_array_equal(by_row.held_out_scores_, by_group.held_out_scores_)
+
     def test_groups_of_one_are_leave_one_out(self, three_classes):
         X, y = three_classes
         by_row, by_group = search().fit(X, y), search().fit(X, y, groups=np.arange(60)[::-1])

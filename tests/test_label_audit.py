@@ -48,8 +48,8 @@ def test_wrong_records_come_first(folder, found):
     wrong = json.loads((folder / "wrong.json").read_text())
     assert found["rows"] == 159
     assert {record["row"] for record in found["suspects"][:6]} == set(wrong)
-    chances = [record["chance_wrong"] for record in found["suspects"]]
-    assert chances == sorted(chances, reverse=True)
+    suspicions = [record["suspicion"] for record in found["suspects"]]
+    assert suspicions == sorted(suspicions, reverse=True)
     assert all(record["p_likely"] > record["p_recorded"] for record in found["suspects"])
 
 
@@ -75,7 +75,7 @@ def test_the_page_shows_texts_and_runs_none(folder, found):
 def test_a_person_is_told(folder):
     said = accepted("audit", folder / "table.csv", "--target", "kind", "--drop", "note")
     assert "of 159 records are contradicted" in said
-    assert "Some are hard cases, some are wrong records." in said
+    assert "orders the records and is no chance: hard cases are suspect, too." in said
 
 
 def test_yes_no_labels(folder, tmp_path):

@@ -190,6 +190,30 @@ def test_a_binary_column_and_rows_twice():
     np.testing.assert_allclose(p, q, atol=0.03)
 
 
+def test_rows_of_a_group_are_held_out_together():
+    X, y = rows(1200)
+    groups = np.random.default_rng(0).permutation(np.arange(1200) // 3)
+    X[1::2], y[1::2] = X[::2], y[::2]  # equal rows, in groups of their own
+    model = LSPC(n_centers=30, polish=10, random_state=0).fit(X, y, groups=groups)
+    held = ~np.isnan(model.held_out_scores_).any(axis=1)
+    assert 100 < held.sum() <= 150
+    assert not np.intersect1d(groups[held], groups[~held]).size
+    few = LSPC(n_centers=30, polish=10, random_state=0).fit(X, y, groups=np.arange(1200) % 15)
+    assert "groups could be held out" in few.polish_reason_
+
+
+def test_random_labels_of_groups_are_not_taken_for_known():
+    rng = np.random.default_rng(0)
+    group, y = np.repeat(np.arange(300), 5), np.repeat(rng.integers(2, size=300), 5)
+    X = rng.normal(size=(300, 4))[group] + 0.01 * rng.normal(size=(1500, 4))
+    told = {}
+    for name, groups in (("rows", None), ("groups", group)):
+        model = LSPC(sigma=0.5, n_centers=200, polish=10, random_state=0).fit(X, y, groups=groups)
+        told[name] = getattr(model, "held_out_log_loss_", model.polish_path_.min())
+    assert told["rows"] < 0.5
+    assert told["groups"] > np.log(2) - 0.02
+
+
 def test_class_weights_move_scores_and_leave_probabilities():
     X, y = rows(1500, n_classes=2, noise=2.5)
     lean = LSPC(n_centers=40, polish=15, random_state=0, class_weight={0: 1.0, 1: 6.0}).fit(X, y)

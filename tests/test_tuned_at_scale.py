@@ -8,7 +8,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import kinlearn
-from kinlearn import LSPCCV, KernelLogisticRegression, MultiLabelLSPCCV, NormalEquations
+from kinlearn import (
+    LSPCCV,
+    HandOver,
+    KernelLogisticRegression,
+    MultiLabelLSPCCV,
+    NormalEquations,
+)
 from kinlearn.estimators._at_scale import StackedFeatures, automatic_centers
 from kinlearn.kernels import KernelMap, resolve_kernel
 from kinlearn.problems.fixed_basis import RowFeatures
@@ -45,6 +51,32 @@ def test_a_metric_of_a_sample_serves_all_rows(table, tmp_path):
     kinlearn.save(model, tmp_path / "model.kin")
     again = kinlearn.load(tmp_path / "model.kin")
     np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), atol=1e-12)
+
+
+def test_a_few_equal_rows_keep_nothing_from_being_polished(table, monkeypatch):
+    from kinlearn.estimators import _polish
+
+    monkeypatch.setattr(_polish, "AUTO_ROWS", 1000)
+    X, y = np.vstack([table[0], table[0][:9]]), np.append(table[1], table[1][:9])
+    options = {**FEW, "kernel": "rbf", "metric": None, "polish": "auto"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        plain = LSPCCV(**options).fit(X, y)
+        model = HandOver(LSPCCV(**options)).fit(X, y)
+    assert "outnumber" in plain.polish_reason_
+    assert model.estimator_.polish_reason_ == plain.polish_reason_
+    held = np.isnan(model.estimator_.held_out_proba()).any(axis=1)
+    np.testing.assert_array_equal(held[-9:], held[:9])
+
+
+def test_groups_of_many_rows_are_polished(table):
+    X, y = table
+    groups = np.arange(1600) // 4
+    model = LSPCCV(kernel="rbf", metric="full", **FEW).fit(X, y, groups=groups)
+    assert model.n_iter_ > 1
+    known = ~np.isnan(model.held_out_proba()).any(axis=1)
+    assert known.sum() >= 100
+    assert not np.intersect1d(groups[known], groups[~known]).size
 
 
 def test_a_second_kernel_stands_beside_the_first(table, monkeypatch):

@@ -113,6 +113,8 @@ def audit(
 
 
 def _tell(terminal: Terminal, n_rows: int, records: Sequence[SuspectRecord]) -> None:
+    from kinlearn.report.audit_page import SUSPICION
+
     terminal.heading(f"{len(records)} of {n_rows} records are contradicted")
     if not records:
         return
@@ -121,16 +123,18 @@ def _tell(terminal: Terminal, n_rows: int, records: Sequence[SuspectRecord]) -> 
             str(record.row),
             record.column,
             record.recorded,
+            f"{record.p_recorded:.1%}",
             record.likely,
-            f"{record.chance_wrong:.0%}",
+            f"{record.p_likely:.1%}",
+            f"{100 * record.suspicion:.0f}",
         ]
         for record in records[:_SHOWN]
     ]
-    header = ["row", "column", "recorded", "more likely", "chance that it is wrong"]
-    terminal.table(header, rows, right=(0, 4))
+    header = ["row", "column", "recorded", "probability", "likelier", "probability", "suspicion"]
+    terminal.table(header, rows, right=(0, 3, 5, 6))
     if len(records) > _SHOWN:
         terminal.say(f"The {_SHOWN} most suspect; --out or --page for all of them.")
-    terminal.say("Some are hard cases, some are wrong records.")
+    terminal.say(f"{SUSPICION} Which are wrong records is for a person to say.")
 
 
 def _write(out: Path, records: Sequence[SuspectRecord]) -> None:
@@ -151,7 +155,7 @@ def _write(out: Path, records: Sequence[SuspectRecord]) -> None:
         taken.add(free)
         columns[free] = [record.cells[name] for record in records]
     if not records:
-        columns = {name: [] for name in ("row", "column", "recorded", "likely", "chance_wrong")}
+        columns = {name: [] for name in ("row", "column", "recorded", "likely", "suspicion")}
     arrays = [arrow.array(values) for values in columns.values()]
     with table_writer(out, safe=True) as writer:
         writer.write(arrow.RecordBatch.from_arrays(arrays, names=list(columns)))

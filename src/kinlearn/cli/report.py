@@ -94,7 +94,8 @@ def _findings(stored: TableModel, file: Any, max_rows: int, by: list[str], stage
         columns = [Column(**column) for column in training["columns"]]
         wishes = Wishes(**training["wishes"])
         table = read_training_table(file, wishes, (stored.schema, columns))
-        trained = Trained(stored.model, table, held_out_evaluation(stored.model, table))
+        evaluation = held_out_evaluation(stored.model, table)
+        trained = Trained(stored.model, table, evaluation, wishes)
         return gathering.of_training(trained, stored.facts, stage, by)
     gathering.check_answers(stored.schema, file)
     sample = read_sample(file, max_rows, int(training["wishes"]["seed"]))

@@ -102,7 +102,8 @@ def train(
         int | None,
         typer.Option(
             min=10,
-            help="Rows to train on, drawn evenly: by default up to 100000, with tasks 2500.",
+            help="Rows to train on, drawn evenly: by default up to 100000, "
+            "with tasks and groups 2500.",
             show_default=False,
         ),
     ] = None,
@@ -206,10 +207,11 @@ def run(files: Files, wishes: Any, terminal: Terminal, *, force: bool, started: 
     # What a fit has to warn of is said in the summary, in a sentence each.
     with warnings.catch_warnings(), terminal.working("Training") as stage:
         warnings.simplefilter("ignore", UserWarning)
-        trained, notes = train(table, wishes, stage), []
+        trained = train(table, wishes, stage)
+        wishes, notes = trained.wishes, list[str]()
         if wishes.all_rows:
             trained, notes = train_on_all_rows(file, trained, wishes, stage)
-        facts = training_facts(file, trained, wishes)
+        facts = training_facts(file, trained)
         facts["training"] |= {"by": files.by, "all_rows": notes}
         if wishes.labels:
             stage("Learning each label alone, for comparison")

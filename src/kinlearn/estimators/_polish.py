@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 # "auto" polishes from so many rows on, where they are so many times as many as the centres.
 AUTO_ROWS, AUTO_RATIO = 5000, 3
-TOO_FEW = "Too few distinct rows, or groups, could be held out to say when a polish must stop."
+TOO_FEW = "Too few distinct rows or groups could be held out to say when a polish must stop."
 
 
 def check_polish(polish: Any) -> None:
@@ -216,7 +216,7 @@ def polish_source(
     Returns
     -------
     PolishedFit or None
-        None where too few distinct rows could be held out.
+        None where too few distinct rows, or groups, could be held out.
     """
     hashed = HashedRows.of(data, groups)
     if not hashed.first.size:

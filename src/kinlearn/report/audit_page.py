@@ -8,6 +8,9 @@ from kinlearn.report.conclusions import percent
 from kinlearn.report.html import Markup, document, meter, paragraph, section, table
 from kinlearn.tables.label_audit import SuspectRecord
 
+SUSPICION = (
+    "Suspicion, from 0 to 100, orders the records and is no chance: hard cases are suspect, too."
+)
 # Records and cells shown; the table beside the page holds them all.
 MOST_RECORDS, MOST_CELLS = 200, 6
 
@@ -43,9 +46,10 @@ def make_audit_page(file: str, n_rows: int, records: Sequence[SuspectRecord]) ->
             record.row,
             *([record.column] if several(records) else []),
             record.recorded,
+            percent(record.p_recorded, 1),
             record.likely,
-            percent(record.p_likely),
-            Markup(f"{percent(record.chance_wrong)} {meter(record.chance_wrong)}"),
+            percent(record.p_likely, 1),
+            Markup(f"{100 * record.suspicion:.0f} {meter(record.suspicion)}"),
             *(record.cells.get(name, "") for name in names),
         ]
         for record in shown
@@ -54,12 +58,13 @@ def make_audit_page(file: str, n_rows: int, records: Sequence[SuspectRecord]) ->
         "row",
         *(["label"] if several(records) else []),
         "recorded",
+        "its probability",
         "more likely",
         "its probability",
-        "chance that the record is wrong",
+        "suspicion",
         *names,
     ]
-    note = "Rows are numbered from 1, below the line of names."
+    note = f"Rows are numbered from 1, below the line of names. {SUSPICION}"
     if len(records) > len(shown):
         note += f" The first {len(shown)} are shown."
     return document(

@@ -32,6 +32,7 @@ def conclusions(found: Findings) -> list[str]:
         *_baselines(found),
         *_hand_over(found),
         *_costs(found),
+        *_task_choice(found),
         *_sharing(found),
         *_weak(found),
         *_groups(found),
@@ -55,6 +56,23 @@ def interval(found: Measure, digits: int = 0) -> str:
         return "too few rows to say"
     low, high = percent(found.low, digits), percent(found.high, digits)
     return f"{low.removesuffix(' %')} to {high}"
+
+
+def _task_choice(found: Findings) -> list[str]:
+    """Whether tasks were learnt as such, or as a category."""
+    choice = found.facts.get("task_choice")
+    if not choice or not found.is_training:
+        return []
+    name, losses = choice["column"], {key: f"{choice[key]:.3f}" for key in ("tasks", "category")}
+    if choice["kept"]:
+        return [
+            f"Tasks by {name!r} did better on held-out rows (log-loss {losses['tasks']}) than "
+            f"that column as one category among others ({losses['category']})."
+        ]
+    return [
+        f"{name!r} as one category among others did better on held-out rows (log-loss "
+        f"{losses['category']}) than tasks that share ({losses['tasks']}), and was kept."
+    ]
 
 
 def _what(found: Findings) -> str:
@@ -340,12 +358,14 @@ def _records(found: Findings) -> list[str]:
             f"about {expected:.0f} would be expected: these rows are not what it was trained on, "
             "so that this speaks against its answers, not against the records."
         ]
+    # Where records are wrong all over the table, probabilities allow for it: no more of them than
+    # expected is no sign that they are right.
     look = (
         "look at them first for wrong records"
         if n > expected + 2 * np.sqrt(expected)
-        else ("no sign of many wrong records")
+        else "hard cases, or records as often wrong as it has learnt to expect"
     )
     return [
-        f"{n} recorded answers were given less than {percent(SUSPICIOUS)} by the model, where "
-        f"about {expected:.0f} are to be expected by chance: {look}."
+        f"{n} recorded answers were given less than {percent(SUSPICIOUS)} by the model, where its "
+        f"probabilities lead to expect about {expected:.0f}: {look}. kinlearn audit lists them."
     ]

@@ -10,6 +10,9 @@ from kinlearn.solvers.held_out_copies import without_block, without_one_copy
 from kinlearn.solvers.spectral import SymmetricSpectrum
 from kinlearn.training.splits import Block, Splits
 
+# Corrections kept while blocks are left out, one for each weight that a block has.
+MOST_RIDGES = 32
+
 
 @dataclass
 class FewWeightsSpectrum:
@@ -62,12 +65,18 @@ class FewWeightsSpectrum:
                 ridge = reg * total * splits.kept_share
                 scores[r] = self._leave_one_out(ridge, squared, splits, units)
                 continue
+            known: dict[float, Corrected] = {}  # blocks of one weight leave one ridge
             for out, block in splits:
                 leaves = self.weights[block.removed]
                 if block.leaving is not None:
                     leaves = leaves * block.leaving.share
                 ridge = reg * (total - leaves.sum())
-                scores[r, out] = self._leave_block_out(ridge, block, units)[block.tested]
+                if ridge not in known:
+                    if len(known) == MOST_RIDGES:
+                        known.clear()
+                    known[ridge] = self._corrected(ridge)
+                found = self._leave_block_out(known[ridge], ridge, block, units)
+                scores[r, out] = found[block.tested]
         return scores
 
     def _corrected(self, ridge: float) -> Corrected:
@@ -99,8 +108,10 @@ class FewWeightsSpectrum:
             )
         return scores
 
-    def _leave_block_out(self, ridge: float, block: Block, units: np.ndarray | None) -> np.ndarray:
-        found, removed, base = self._corrected(ridge), block.removed, self.base
+    def _leave_block_out(
+        self, found: Corrected, ridge: float, block: Block, units: np.ndarray | None
+    ) -> np.ndarray:
+        removed, base = block.removed, self.base
         gone = removed if block.leaving is None else removed[block.leaving.whole]
         first = base.columns(found.residual, 1.0, removed)[removed]
         cross = base.columns(found.smoother, 0.0, gone)[removed]

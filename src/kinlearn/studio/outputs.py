@@ -67,7 +67,7 @@ def write_labels(source: Source, out: Path) -> None:
     write_text(out, labels_text(source.history, source.question))
 
 
-def _trained(source: Source) -> tuple[LabelledFile, Trained, Wishes]:
+def _trained(source: Source) -> tuple[LabelledFile, Trained]:
     question = source.question
     assert source.file is not None
     file = LabelledFile.of(source.file, question, source.history.labels())
@@ -79,18 +79,18 @@ def _trained(source: Source) -> tuple[LabelledFile, Trained, Wishes]:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return file, train(read_training_table(file, wishes), wishes), wishes
+        return file, train(read_training_table(file, wishes), wishes)
 
 
 def write_table(source: Source, out: Path) -> None:
     """The whole table with its labels, and class, probabilities and decision of every row."""
-    file, trained, wishes = _trained(source)
+    file, trained = _trained(source)
     beginnings = ("predicted", "decision", "p_")
     clash = any(name.startswith(beginnings) for name in file.names)
     score_file(
         trained.model,
         trained.table.schema,
-        training_facts(file, trained, wishes),
+        training_facts(file, trained),
         file,
         out,
         prefix="kin_" if clash else "",
@@ -99,8 +99,8 @@ def write_table(source: Source, out: Path) -> None:
 
 
 def _found(source: Source) -> tuple[Trained, dict[str, Any], Any]:
-    file, trained, wishes = _trained(source)
-    facts = training_facts(file, trained, wishes)
+    file, trained = _trained(source)
+    facts = training_facts(file, trained)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         found = gathering.of_training(trained, facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -73,7 +73,8 @@ def train_on_all_rows(
             f"Rows of classes that no drawn row has are left out: {reader.strange} of them. A "
             "larger --max-rows draws such rows, too."
         )
-    return Trained(model, table, held_out_evaluation(model, table)), notes
+    evaluation = held_out_evaluation(model, table)
+    return replace(trained, model=model, evaluation=evaluation), notes
 
 
 @dataclass
@@ -133,7 +134,7 @@ class TableReader:
                 read_label_cells(name, batch.column(name), self.rules) for name in schema.labels
             ]
             values = np.column_stack(read)[:, self.learnt]
-            return ~np.isnan(values).any(axis=1), values
+            return np.logical_not(np.isnan(values).any(axis=1)), values
         texts = self.rules.texts(batch.column(str(schema.target)))
         usable, targets = self._one_hot(objects(texts))
         self.strange += int((texts.is_valid().to_numpy(zero_copy_only=False) & ~usable).sum())

@@ -92,6 +92,8 @@ def train_table(
     max_error: float = 0.05,
     per_task: bool = False,
     all_rows: bool = False,
+    cost: Sequence[str] = (),
+    miss: Sequence[str] = (),
     seed: int = 0,
 ) -> Any:
     """Train on a table as ``kinlearn train`` does, to the same model.
@@ -121,6 +123,9 @@ def train_table(
         Whether that holds for every task on its own.
     all_rows : bool, default=False
         Go over all rows of a larger table, once those drawn have been trained on.
+    cost, miss : sequence of str
+        What errors cost, ``"no:yes=20"``; how much of a class may be answered otherwise,
+        ``"yes=0.05"``.
     seed : int, default=0
         The same seed gives the same model.
 
@@ -166,14 +171,16 @@ def train_table(
         per_task=per_task,
         all_rows=all_rows,
         seed=seed,
+        cost=list(cost),
+        miss=list(miss),
     )
     file: TableFile = (
         open_table(table) if isinstance(table, str | Path) else DataFrameFile.of(table)
     )
     trained = train(read_training_table(file, wishes), wishes)
     if wishes.all_rows:
-        trained, _ = train_on_all_rows(file, trained, wishes)
-    carry(trained.model, finite(training_facts(file, trained, wishes)))
+        trained, _ = train_on_all_rows(file, trained, trained.wishes)
+    carry(trained.model, finite(training_facts(file, trained)))
     return trained.model
 
 

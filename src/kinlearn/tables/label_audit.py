@@ -27,8 +27,9 @@ class SuspectRecord:
         The answer recorded, and the most probable other one.
     p_recorded, p_likely : float
         Their probabilities by models that have not seen the record.
-    chance_wrong : float
-        The chance that the record is wrong.
+    suspicion : float
+        From 0 to 1, larger where the record is more likely to be wrong. Cases that are hard by
+        nature are suspect, too, so that it is an order of records and no share of wrong ones.
     cells : dict
         The record as texts.
     """
@@ -39,7 +40,7 @@ class SuspectRecord:
     likely: str
     p_recorded: float
     p_likely: float
-    chance_wrong: float
+    suspicion: float
     cells: dict[str, str]
 
     def as_columns(self) -> dict[str, Any]:
@@ -51,7 +52,7 @@ class SuspectRecord:
             "likely": self.likely,
             "p_recorded": round(self.p_recorded, 6),
             "p_likely": round(self.p_likely, 6),
-            "chance_wrong": round(self.chance_wrong, 6),
+            "suspicion": round(self.suspicion, 6),
         }
 
 
@@ -72,7 +73,7 @@ def suspect_records(trained: Trained) -> list[SuspectRecord]:
     records = []
     for column, classes, proba, truth in columns:
         known = truth >= 0
-        chance = suspicion(proba[known], truth[known])
+        by = suspicion(proba[known], truth[known])
         against = contradicted(proba[known], truth[known])
         rows = np.flatnonzero(known)
         for k in np.flatnonzero(against):
@@ -90,11 +91,11 @@ def suspect_records(trained: Trained) -> list[SuspectRecord]:
                     classes[likely],
                     float(proba[i, truth[i]]),
                     float(proba[i, likely]),
-                    float(chance[k]),
+                    float(by[k]),
                     _texts(trained.table.sample.table, at),
                 )
             )
-    return sorted(records, key=lambda record: -record.chance_wrong)
+    return sorted(records, key=lambda record: -record.suspicion)
 
 
 def _by_label(found: LabelEvaluation) -> Any:

@@ -31,10 +31,14 @@ from kinlearn.tables.sample import Sample, read_sample
 from kinlearn.tables.targets import read_classes, read_labels
 from kinlearn.training.copies import find_distinct_rows
 
-# Rows read when the user names no number: tasks are solved together, in the cube of the rows.
+# Rows read when the user names no number.
 MAX_ROWS = 100_000
+# Up to so many, tasks are solved together in the cube of their rows, beyond from each task's sums
+# over centres. Groups cannot be left out of sums.
 MAX_TASK_ROWS = 2_500
-MAX_TASKS = 200
+TASK_CENTERS = 400
+# A column that names a task for fewer rows than this is an id.
+ROWS_OF_TASK = 2
 MIN_ROWS = 10
 # Numbers of a table often act by steps, which none of the default kernels has.
 TABLE_KERNELS = (*DEFAULT_KERNELS, "steps")
@@ -106,7 +110,7 @@ class Wishes:
 
     @property
     def most_rows(self) -> int:
-        return self.max_rows or (MAX_TASK_ROWS if self.task else MAX_ROWS)
+        return self.max_rows or (MAX_TASK_ROWS if self.task and self.group else MAX_ROWS)
 
 
 @dataclass(frozen=True)
@@ -369,14 +373,15 @@ def read_groups(texts: Any) -> NDArray:
 
 
 def _check_tasks(task: NDArray[np.object_], name: str) -> None:
-    count = len({value for value in task.tolist() if isinstance(value, str)})
+    known = [value for value in task.tolist() if isinstance(value, str)]
+    count = len(set(known))
     if count < 2:
         raise TableError(
             f"Column {name!r} names {count} task: leave --task out, or give a column with several."
         )
-    if count > MAX_TASKS:
+    if count * ROWS_OF_TASK > len(known):
         raise TableError(
-            f"Column {name!r} names {count} tasks, more than {MAX_TASKS}: is it an id? A column "
+            f"Column {name!r} names {count} tasks in {len(known)} rows: is it an id? A column "
             "whose rows belong together, such as a patient, is a --group."
         )
 
@@ -393,19 +398,70 @@ class Trained:
         What it was trained on.
     evaluation : Evaluation or LabelEvaluation
         Its answers for rows it had not seen.
+    wishes : Wishes
+        What it was trained by.
+    task_choice : dict or None
+        Where tasks were compared with their column as a category: its name, the held-out log-loss
+        of both, and whether tasks were kept.
     """
 
     model: Any
     table: TrainingTable
     evaluation: Evaluation | LabelEvaluation
+    wishes: Wishes
+    task_choice: dict[str, Any] | None = None
 
 
 def train(table: TrainingTable, wishes: Wishes, progress: Progress = lambda _: None) -> Trained:
-    """Fit the pipeline that the flags ask for, tuned by its leave-one-out scores."""
+    """Fit the pipeline that the flags ask for, tuned by its leave-one-out scores.
+
+    Of many rows tasks are not always worth their cost in other respects: the column of tasks as one
+    category among others is then tried too, and kept where it does better on held-out rows.
+    """
+    found = fit_wished(table, wishes, progress)
+    if wishes.task is None or wishes.per_task or len(table.y) <= MAX_TASK_ROWS:
+        return found
+    progress(f"Training with {wishes.task} as a category, for comparison")
+    fewer = replace(wishes, task=None)
+    other = fit_wished(with_task_as_category(table, fewer), fewer, progress)
+    losses = [_held_out_loss(each.evaluation) for each in (found, other)]
+    kept = losses[0] <= losses[1]
+    choice = {"column": wishes.task, "tasks": losses[0], "category": losses[1], "kept": kept}
+    return replace(found if kept else other, task_choice=choice)
+
+
+def with_task_as_category(table: TrainingTable, wishes: Wishes) -> TrainingTable:
+    """The same rows, with the column of tasks among those that are learnt from."""
+    own, where = table.schema, "The table"
+    columns = infer_columns(
+        table.sample.table,
+        own.rules,
+        numeric=wishes.numeric,
+        categorical=wishes.categorical,
+        drop=wishes.drop,
+        apart=wishes.apart,
+        where=where,
+    )
+    answers = {name: form for name, form in own.forms.items() if name in wishes.answers}
+    schema = _schema(columns, wishes, own.rules, answers, where)
+    return replace(table, columns=columns, schema=schema)
+
+
+def _held_out_loss(found: Evaluation | LabelEvaluation) -> float:
+    """Mean log-loss of the answers for rows not seen."""
+    assert isinstance(found, Evaluation)
+    own = found.proba[np.arange(len(found.truth)), found.truth]
+    return float(-np.log(np.maximum(own, np.finfo(float).tiny)).mean())
+
+
+def fit_wished(table: TrainingTable, wishes: Wishes, progress: Progress) -> Trained:
+    """The same for the very wishes."""
     if table.schema.labels:
         classifier: Any = MultiLabelLSPCCV(random_state=wishes.seed)
     elif table.schema.task is not None:
         classifier = MultiTaskLSPCCV(random_state=wishes.seed)
+        if len(table.y) > MAX_TASK_ROWS and table.groups is None:
+            classifier.set_params(n_centers=TASK_CENTERS)
     else:
         classifier = LSPCCV(kernel=TABLE_KERNELS, random_state=wishes.seed)
     n_rows = len(table.y)
@@ -420,7 +476,7 @@ def train(table: TrainingTable, wishes: Wishes, progress: Progress = lambda _: N
     if groups is not None:
         fit_with["classifier__groups"] = groups
     model.fit(X, table.y, **fit_with)
-    return Trained(model, table, held_out_evaluation(model, table))
+    return Trained(model, table, held_out_evaluation(model, table), wishes)
 
 
 def folds_of_groups(groups: NDArray | None, wishes: Wishes) -> NDArray | None:
@@ -490,9 +546,9 @@ def _task_numbers(model: Any, table: TrainingTable) -> NDArray[np.intp]:
     return encoder.transform(column)[:, 0].astype(np.intp)
 
 
-def training_facts(file: TableFile, trained: Trained, wishes: Wishes) -> dict[str, Any]:
+def training_facts(file: TableFile, trained: Trained) -> dict[str, Any]:
     """What is noted in the model file: enough to read other tables and to report again."""
-    table = trained.table
+    table, wishes = trained.table, trained.wishes
     facts: dict[str, Any] = {
         "table": table.schema.as_facts(),
         "training": {
@@ -521,6 +577,8 @@ def training_facts(file: TableFile, trained: Trained, wishes: Wishes) -> dict[st
         found = trained.evaluation
         rule = label_rule(found.truth, found.proba, wishes.max_error)
         facts["hand_over"] = {**rule, "labels": list(found.labels)}
+    if trained.task_choice is not None:
+        facts["task_choice"] = trained.task_choice
     return facts
 
 

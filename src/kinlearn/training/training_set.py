@@ -202,7 +202,8 @@ class TrainingSet:
         """Return what `cv` and `groups` hold out; folds are spread over answers and tasks.
 
         Where leave-one-out has no closed form, a few folds of copies, or of groups, take its place.
-        Where every group is one row as passed, each row leaves with all its weight.
+        Where every group is one row as passed, each row leaves with all its weight; where it is all
+        that equals one row, that is leave-one-out of things seen more than once.
         """
         units, codes = self.units, self.table.codes
         factors = self.unit_factors[:, 0] if self.complete else np.ones(units.size)
@@ -213,9 +214,16 @@ class TrainingSet:
                 return validation_by_copies(N_FOLDS, self.rows, units, codes, masses, seed)
             n_groups = np.unique(groups[units.of >= 0]).size
             cv = min(N_FOLDS, n_groups) if n_groups > 1 else cv
-        elif one_out and groups is not None and np.unique(groups).size == groups.size:
-            groups = None
-            units = find_units(self.rows, self.kinds, self.passed_weights, counted=False)
+        elif one_out and groups is not None:
+            seen = units.of >= 0
+            own, member = np.unique(groups[seen], return_inverse=True)[1], self.rows.member[seen]
+            n_groups = own.max() + 1
+            if n_groups == own.size:
+                groups = None
+                units = find_units(self.rows, self.kinds, self.passed_weights, counted=False)
+            elif n_groups == self.n_rows == np.unique(own * self.n_rows + member).size:
+                groups = None
+                units = units if units.together else units.as_one_thing()
         alone = codes.shape[1] == 1 and (codes >= 0).all()
         strata = codes[:, 0] if alone else codes
         if self.task is not None and by_task:

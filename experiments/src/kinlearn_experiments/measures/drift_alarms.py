@@ -173,7 +173,7 @@ def draw(cells: dict[str, Any], path: Path) -> None:
     """The share of streams with an alarm by the size of the change."""
     figure, axes = subplots(1, 3, panel_size=(3.9, 3.4), sharey=True)
     first, *others = SIZES
-    panels = (
+    panels: tuple[tuple[dict[str, tuple[float, ...]], str], ...] = (
         ({first: SIZES[first]}, "a column moves by so many deviations"),
         ({each: SIZES[each] for each in others}, "so much more of all rows"),
         ({"labels": WRONG}, "so many more answers are wrong"),

@@ -18,6 +18,8 @@ TOPICS = (
     "serving",
     "trust",
     "kernels",
+    "suspects",
+    "prediction_sets",
 )
 
 
