@@ -91,8 +91,9 @@ class MultiLabelLSPCCV(MultiLabelClassifier):
         As in :class:`MultiLabelLSPC`.
     kernel : str, callable or list of these, default=("rbf", "laplacian")
         As in :class:`LSPCCV`.
-    metric : {"auto", "diagonal", "full"} or None, default=None
-        As in :class:`LSPCCV`.
+    metric : {"auto", "diagonal", "full"} or None, default="auto"
+        As in :class:`LSPCCV`; learnt from all labels together. ``"auto"`` learns none where labels
+        are unobserved, for fits are then by iterations.
     polish : "auto", None or int, default="auto"
         As in :class:`LSPCCV`: of many rows, kernel, width and reg are chosen on a sample, labels by
         themselves, and the polish gives every label a sigmoid. It shares nothing between labels
@@ -197,7 +198,7 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
         max_iter: int = 10_000,
         threshold: float | str = 0.5,
         kernel: Any = ("rbf", "laplacian"),
-        metric: str | None = None,
+        metric: str | None = "auto",
         polish: Any = "auto",
         n_centers: int | str | None = "auto",
         centers: Any = None,
@@ -289,7 +290,8 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
             max_rows=min(problem.most_rows(n_points), MAX_HELD_OUT_ROWS),
             seed=self._seed(),
         )
-        grids = KernelGrids(kernels, pose, values, self.metric, scoring, self.combine)
+        metric = self.metric if data.complete or self.metric != "auto" else None
+        grids = KernelGrids(kernels, pose, values, metric, scoring, self.combine)
         posed, learnt = grids.posed(data, validation)
         tuned = tune(
             posed,

@@ -46,14 +46,13 @@ small data, where probabilities are hard to come by. With tens of thousands of r
 gain and kernels need a subset of centres; [What it costs](benchmarks.md) has larger sets. Ties by
 the t-test over few splits are not proofs of equality. And the defaults of ours (criterion,
 combination, calibration) were chosen on many of these same data sets{but}, where the rivals' grids
-are common practice: on data nobody has looked at, expect the lead to be smaller. Cells of our tuned
-estimators were measured with one Gaussian kernel in the plain metric, their default at the time;
-[Which kernel](which_kernel.md) compares it with the default of today. {held_out}
+are common practice: on data nobody has looked at, expect the lead to be smaller. {held_out}
 """
 NOT_YET = """For that, tables are set apart (`kinlearn bench single --role held-out`); they have not
 been measured yet, and the kernels and the metric of the default were chosen with them in sight."""
 MEASURED = """Of one task, the held-out tables come first: nothing but the kernels and the metric of
-the default was chosen with them in sight."""
+the default was chosen with them in sight, and [which kernel](which_kernel.md) shows what the other
+sets alone would have chosen."""
 
 
 def page_text(content: dict[str, Any], images: str = "images") -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from kinlearn_experiments.bench.groups import Group
 from kinlearn_experiments.bench.reading import Verdict, verdicts
 from kinlearn_experiments.bench.report import FIGURE, summaries_of
-from kinlearn_experiments.bench.roles import DEVELOPMENT
+from kinlearn_experiments.bench.roles import HELD_OUT
 from kinlearn_experiments.bench.statistics import MATERIAL
 from kinlearn_experiments.bench.suites import SUITES
 from kinlearn_experiments.bench.summary import SuiteSummary
@@ -28,7 +28,7 @@ WORDS = {
 
 
 # Of one task, the pages quote one role and size.
-SINGLE = Group("single", DEVELOPMENT, 300)
+SINGLE = Group("single", HELD_OUT, 400)
 
 
 @cache
