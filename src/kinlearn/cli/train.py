@@ -206,7 +206,8 @@ def run(files: Files, wishes: Any, terminal: Terminal, *, force: bool, started: 
     # What a fit has to warn of is said in the summary, in a sentence each.
     with warnings.catch_warnings(), terminal.working("Training") as stage:
         warnings.simplefilter("ignore", UserWarning)
-        trained, notes = train(table, wishes, stage), []
+        trained = train(table, wishes, stage)
+        notes: list[str] = []
         if wishes.all_rows:
             trained, notes = train_on_all_rows(file, trained, wishes, stage)
         facts = training_facts(file, trained, wishes)
