@@ -43,6 +43,8 @@ SAMPLE_ROWS, SAMPLE_CENTERS = 3000, 500
 WHOLE_METRIC_COLUMNS = 200
 # Kernels that stand side by side in the model, over the same centres.
 MOST_BLOCKS = 2
+# The kernel that is one of them wherever it is asked for.
+ALWAYS = "steps"
 # A further kernel has at least this share of the weight in the stack of the sample.
 WORTH_A_BLOCK = 0.2
 # Beside more rows than these a prior weighs no more than beside them.
@@ -210,7 +212,11 @@ def _alone(search: GridSearch) -> Array:
 
 
 def _chosen(search: GridSearch) -> tuple[list[Block], float]:
-    """The best point's kernel and width, and those of further kernels that the stack wants."""
+    """The best point's kernel and width, and those of further kernels that the stack wants.
+
+    Steps stand beside it wherever they are asked for: what they add shows with more rows than those
+    of a sample.
+    """
     weights, start = search.mix("stack"), 0
     weights = weights / weights.sum()
     found, best, reg = [], None, 0.0
@@ -225,6 +231,8 @@ def _chosen(search: GridSearch) -> tuple[list[Block], float]:
             best, reg = block, float(part.points[at]["reg"])
             continue
         share = float(weights[own].sum())
+        if kernel.name == ALWAYS:
+            share = 1.0
         if share >= WORTH_A_BLOCK:
             found.append((share, block))
     assert best is not None
