@@ -31,7 +31,8 @@ Array = NDArray[np.float64]
 
 # Passes over the rows, at most, where their number is left open.
 AUTO_PASSES = 32
-# Five steps that together gain less of the held-out log-loss than this share are the last.
+# Five steps that together gain less of the held-out log-loss than this share are the last, or
+# ten, as long as all of them together have led to nothing.
 LEAST_GAIN = 0.002
 LAST_STEPS = 5
 # So many steps, if the first ones lead to nothing but more of it.
@@ -314,9 +315,10 @@ class Polish:
         path = self.path[self.first :]
         if self.best == 0 and self.first == 0 and len(path) > FIRST_STEPS:
             return True
-        if len(path) <= LAST_STEPS:
+        patience = LAST_STEPS if self.best > 0 else 2 * LAST_STEPS
+        if len(path) <= patience:
             return False
-        return min(path[-LAST_STEPS:]) > (1.0 - LEAST_GAIN) * min(path[:-LAST_STEPS])
+        return min(path[-patience:]) > (1.0 - LEAST_GAIN) * min(path[:-patience])
 
     def _end(self) -> None:
         """The end of the steps with rows held out; all of them are wanted where it matters.
