@@ -121,6 +121,50 @@ def test_a_polish_stored_half_way_goes_on_alike():
     assert polish.path == again.path
 
 
+def by_norm(noise=0.5):
+    """A polish in the norm of the functions, whose first ridge is far too small."""
+    X, y = rows(n=400, noise=noise)
+    km = KernelMap(resolve_kernel("rbf"), X[:120])
+    Phi, Z = km.features(X, 0.5), np.eye(3)[y]
+    made = posed(Phi, Z, None, 1e-12, n_held=50, norm=km.norm(0.5), max_passes=40)
+    return *made, Phi
+
+
+def test_where_nothing_is_gained_it_begins_once_more_smoother():
+    polish, targets, Phi = by_norm(noise=1.5)
+    first = polish.ridge
+    seen = []
+    while not polish.done:
+        seen.append(polish.to_arrays())
+        polish.tell(*log_loss_pass([(Phi, targets, None)], polish.coef, False))
+    assert polish.first > 0
+    assert polish.ridge == pytest.approx(10.0 * first)
+    assert polish.helped
+    assert min(polish.path) < polish.path[0]
+    # from a checkpoint of any of these passes it comes to the same
+    for stored in (seen[1], seen[polish.first + 3], seen[-1]):
+        again, _, _ = by_norm(noise=1.5)
+        again.go_on_from({name: array.copy() for name, array in stored.items()})
+        run(again, Phi, targets)
+        np.testing.assert_array_equal(again.best_coef, polish.best_coef)
+
+
+def test_the_norm_of_the_functions_is_what_is_bounded():
+    X, y = rows(n=300)
+    km = KernelMap(resolve_kernel("rbf"), X[:20])
+    Phi, Z, K = km.features(X, 2.0), np.eye(3)[y], km.norm(2.0)
+    polish, targets = posed(Phi, Z, None, 1e-6, norm=K, penalty=1e-3, tol=1e-9, max_passes=500)
+    run(polish, Phi, targets)
+    # the same on features whose plain norm it is
+    root = np.linalg.cholesky(K)
+    white = np.linalg.solve(root, Phi.T).T
+    rival = LogisticRegression(C=1 / (300 * 1e-3), fit_intercept=False, tol=1e-10, max_iter=10_000)
+    theirs = rival.fit(white, y).predict_proba(white)
+    scores = Phi @ polish.coding.columns(polish.best_coef)
+    ours = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    assert np.abs(ours - theirs).max() < 1e-5
+
+
 def test_held_out_rows_have_no_say_in_their_own_path():
     X, y = rows()
     Phi, Z = features(X), np.eye(3)[y]

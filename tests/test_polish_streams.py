@@ -166,12 +166,15 @@ def test_another_content_or_order_is_refused(table, tmp_path):
     swapped[[600, 601]] = [601, 600]
     late = y.copy()
     late[1700] = 99
+    broken = X.copy()
+    broken[1300, 2] = np.nan
     whole = cut(X, y)
     for then, words in (
         (cut(moved, y), "rows 1000 to 1499, counted from 0"),
         (cut(X[swapped], y[swapped]), "rows 500 to 999, counted from 0"),
         (whole[::-1], "rows 0 to 499, counted from 0"),
         (whole[:3], "ended at another row"),
+        (cut(broken, y), "The first such is row 1300 of the stream, counted from 0."),
         (cut(X, late), "Row 1700, counted from 0: The class 99"),
     ):
         path = tmp_path / f"{len(list(tmp_path.iterdir()))}.npz"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from kinlearn_experiments import measures
+from kinlearn_experiments.results import Results
 
 SHARED = {"choices_page", "data", "digits", "task_data", "timing"}
 
@@ -148,7 +149,8 @@ def test_every_measure_says_what_it_takes(measure, module, capsys):
 def test_the_polish_and_its_costs(measure, tmp_path, capsys):
     polish, out = measure("polish"), tmp_path / "polish.json"
     small = ["--cost-rows", "300", "--cost-centers", "30", "--growth", "400", "900"]
-    given = [*small, "--growth-centers", "10", "--out", str(out)]
+    none = ["--memory", "0", "--adult", "--converged"]
+    given = [*small, *none, "--growth-centers", "10", "--out", str(out)]
     polish.main(["--sets", "--tuned", *given])
     cells = json.loads(out.read_text())["cells"]
     assert set(cells) == {"costs/300/30", "growth/400", "growth/900"}
@@ -158,3 +160,21 @@ def test_the_polish_and_its_costs(measure, tmp_path, capsys):
     assert "to the power" in said
     rows = [{"rows": 10, "seconds": 1}, {"rows": 100, "seconds": 10}]
     assert polish.slope(rows) == pytest.approx(1.0)
+
+
+def test_one_objective_whoever_minimises_it(measure, tmp_path):
+    polish = measure("polish")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    y = (X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=500) > 0).astype(int)
+    found = polish.converged(1e-3, 20, 1.5, (X[:400], y[:400], X[400:], y[400:]))
+    assert found["ours"]["above_least"] < 1e-8
+    assert found["lbfgs"]["above_least"] < 1e-6
+    assert found["ours"]["log_loss"] == pytest.approx(found["lbfgs"]["log_loss"], abs=1e-4)
+    closed = {"centers": 10, "peak_mb": 100.0}
+    cells = {"converged/x": found, "memory/closed": closed, "memory/polished": closed}
+    results = Results(tmp_path / "polish.json")
+    for key, cell in cells.items():
+        results.cell(key.split("/"), lambda cell=cell: cell)
+    assert "peak memory 1.00 times" in polish.report(results)
+    assert "above the least" in polish.report(results)

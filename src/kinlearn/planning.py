@@ -166,9 +166,9 @@ def plan(
     moving = 8.0 * d * (COPIES_OF_BATCH * batch + COPIES_OF_CENTERS * m)
     solution = kept + calibration + moving + 3 * 8.0 * m * m
     if passes:
-        solution += 8.0 * m * m + POLISH_ARRAYS * 8.0 * m * c
-        # another factorisation, and two triangular systems a pass
-        solving += m**3 / 3 + passes * 4 * m * m * c
+        solution += 2 * 8.0 * m * m + POLISH_ARRAYS * 8.0 * m * c
+        # another factorisation, and two triangular systems and a product a pass
+        solving += m**3 / 3 + passes * 6 * m * m * c
     return Plan(
         sums_bytes=sums,
         memory_bytes=INTERPRETER + max(start, solution),

@@ -43,8 +43,12 @@ SAMPLE_ROWS, SAMPLE_CENTERS = 3000, 500
 WHOLE_METRIC_COLUMNS = 200
 # Kernels that stand side by side in the model, over the same centres.
 MOST_BLOCKS = 2
+# The kernel that is one of them wherever it is asked for.
+ALWAYS = "steps"
 # A further kernel has at least this share of the weight in the stack of the sample.
 WORTH_A_BLOCK = 0.2
+# Beside more rows than these a prior weighs no more than beside them.
+PRIOR_ROWS = 30_000
 # Centres, where their number is left open: so many times the root of the rows, within bounds.
 ROOT_FACTOR, FEWEST_CENTERS, MOST_CENTERS = 12.0, 1500, 4000
 
@@ -58,6 +62,17 @@ def automatic_centers(n_rows: int) -> int:
     [1500, 2939, 4000]
     """
     return int(np.clip(ROOT_FACTOR * np.sqrt(n_rows), FEWEST_CENTERS, MOST_CENTERS))
+
+
+def reg_of_all(reg: float, n_rows: float) -> float:
+    """What a reg that a sample chose is where the rows are many.
+
+    Examples
+    --------
+    >>> reg_of_all(1e-4, 20_000), reg_of_all(1e-4, 3_000_000)
+    (0.0001, 1e-06)
+    """
+    return reg * min(PRIOR_ROWS / n_rows, 1.0)
 
 
 def choose_tuned_polish(
@@ -197,7 +212,11 @@ def _alone(search: GridSearch) -> Array:
 
 
 def _chosen(search: GridSearch) -> tuple[list[Block], float]:
-    """The best point's kernel and width, and those of further kernels that the stack wants."""
+    """The best point's kernel and width, and those of further kernels that the stack wants.
+
+    Steps stand beside it wherever they are asked for: what they add shows with more rows than those
+    of a sample.
+    """
     weights, start = search.mix("stack"), 0
     weights = weights / weights.sum()
     found, best, reg = [], None, 0.0
@@ -212,6 +231,8 @@ def _chosen(search: GridSearch) -> tuple[list[Block], float]:
             best, reg = block, float(part.points[at]["reg"])
             continue
         share = float(weights[own].sum())
+        if kernel.name == ALWAYS:
+            share = 1.0
         if share >= WORTH_A_BLOCK:
             found.append((share, block))
     assert best is not None
@@ -271,8 +292,7 @@ def fit_chosen(
         for block in chosen.blocks
     ]
     source: FeatureSource = sources[0] if len(sources) == 1 else StackedFeatures(sources)
-    # a prior weighs as much beside all rows as it did beside those of the sample
-    reg = chosen.reg * min(SAMPLE_ROWS / data.n_rows, 1.0)
+    reg = reg_of_all(chosen.reg, data.n_rows)
     found = polish_source(source, data, reg, passes, estimator._say, groups)
     if found is None or not found.helped:
         return None

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from kinlearn.all_or_nothing import aside
-from kinlearn.estimators._at_scale import SAMPLE_ROWS
+from kinlearn.estimators._at_scale import reg_of_all
 from kinlearn.estimators._polish import PolishedFit
 from kinlearn.kernels import KernelMap
 from kinlearn.model import KernelModel
@@ -100,7 +100,7 @@ def over_all_rows(
     held = HeldRows(features(X[at]), own, np.ones(at.size))
     watch = Watch(n_rows, say)
     sums = _sums(features, coding, batches, held.features.shape[1], watch)
-    reg = float(estimator.reg_) * min(SAMPLE_ROWS / sums.weight, 1.0)
+    reg = reg_of_all(float(estimator.reg_), sums.weight)
     polish = Polish(sums, held, reg, coding, max_passes=AUTO_PASSES, norm=features.norm())
 
     def blocks() -> Iterator[FeatureBlock]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.all_or_nothing import aside
-from kinlearn.estimators._checkpoint import batch_keys
+from kinlearn.estimators._checkpoint import batch_keys, first_bad_row
 from kinlearn.estimators._from_sums import target_factors
 from kinlearn.estimators._polish import (
     TOO_FEW,
@@ -192,7 +192,10 @@ class _Passes:
         except NewClassError as error:
             raise self._failure(f"Row {first + error.row}, counted from 0: {error}") from error
         except (ValueError, TypeError) as error:
-            raise self._failure(str(error).partition("\n")[0]) from error
+            what, bad = str(error).partition("\n")[0], first_bad_row(batch)
+            if bad is not None:
+                what += f" The first such is row {first + bad} of the stream, counted from 0."
+            raise self._failure(what) from error
         if not self.seen.compare(keys):
             raise self._changed(
                 f"rows {first} to {first + len(keys) - 1}, counted from 0, or their order"

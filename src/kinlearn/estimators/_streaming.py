@@ -140,13 +140,15 @@ def fit_stream(
 ) -> Any:
     """Fit in passes over rows that need not fit in memory.
 
-    One pass makes the sums, which are solved once. Where the fit is polished (``polish=``), a few
-    more follow; they need a source that can be gone through again, and a one-shot iterator keeps
-    the closed form. The result is that of ``fit`` with the same centres on all rows at once. If a
-    batch cannot be read or is not valid, a :class:`~kinlearn.streams.StreamError` names it, its
-    file and its row. Then, and after Ctrl-C, ``statistics_`` holds the whole batches before it,
-    from which :meth:`refit` solves; until then the model is not fitted, or while it is polished
-    the closed form. Where there are none, it is left as it was.
+    A tuned estimator first chooses kernel, metric and width by leave-one-out over a sample of the
+    rows that centres are chosen from. One pass makes the sums, which are solved once. Where the fit
+    is polished (``polish=``), a few more follow; they need a source that can be gone through again,
+    and a one-shot iterator keeps the closed form. The result is that of ``fit`` with the same
+    features on all rows at once. If a batch cannot be read or is not valid, a
+    :class:`~kinlearn.streams.StreamError` names it, its file and its row. Then, and after Ctrl-C,
+    ``statistics_`` holds the whole batches before it, from which :meth:`refit` solves; until then
+    the model is not fitted, or while it is polished the closed form. Where there are none, it is
+    left as it was.
 
     Parameters
     ----------

@@ -84,9 +84,10 @@ class LSPCCV(KernelClassifier):
         Whether to keep the held-out scores of every grid point in ``cv_scores_``.
     kernel : str, callable or list of these, default=("rbf", "laplacian", "matern32")
         As in :class:`LSPC`. Grid points of several kernels are scored and combined together, each
-        kernel with widths around its own median distance; given `sigmas` are those of all. Streams
-        take the first, at its median distance; a ``fit_stream`` that will be polished the best
-        kernel and width by leave-one-out of its first rows. The kernels of the default fade far
+        kernel with widths around its own median distance; given `sigmas` are those of all.
+        ``fit_stream`` and fits to Dask collections choose one kernel, metric and width by
+        leave-one-out of their first rows, from 5,000 on; ``partial_fit`` takes the first kernel, at
+        its median distance. The kernels of the default fade far
         from all rows, so that a row from nowhere gets no confident answer; ``"linear"`` does not.
     metric : {"auto", "diagonal", "full"} or None, default="auto"
         Also try the kernels ``"rbf"`` and ``"laplacian"``, where they are among those given, in a

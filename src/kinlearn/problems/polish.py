@@ -30,10 +30,13 @@ from kinlearn.solvers.log_loss_pass import log_loss_pass, log_losses
 Array = NDArray[np.float64]
 
 # Passes over the rows, at most, where their number is left open.
-AUTO_PASSES = 24
-# Five steps that together gain less of the held-out log-loss than this share are the last.
+AUTO_PASSES = 32
+# Five steps that together gain less of the held-out log-loss than this share are the last, or
+# ten, as long as all of them together have led to nothing.
 LEAST_GAIN = 0.002
 LAST_STEPS = 5
+# So many steps, if the first ones lead to nothing but more of it.
+FIRST_STEPS = 3
 # Beyond this share of held-out rows, the steps are gone again with them.
 NOTABLE = 0.05
 # The ridge grows by this factor where the first one left nothing to gain.
@@ -268,8 +271,9 @@ class Polish:
                 [(held.features, held.targets, held.weights)], coef, sigmoids
             )
             value, gradient = value - own, gradient - slopes
-        value = value / self.weight + 0.5 * self.penalty * self._size(coef)
-        gradient = gradient / self.weight + self.penalty * self._normed(coef)
+        normed = self._normed(coef)
+        value = value / self.weight + 0.5 * self.penalty * float(np.vdot(coef, normed))
+        gradient = gradient / self.weight + self.penalty * normed
         inward = solve_triangular(self.factor, gradient, trans=1)
         if self.steps.tell(value, inward):
             self.gradient_norm = float(np.linalg.norm(gradient))
@@ -309,9 +313,12 @@ class Polish:
         if self.tol is not None:
             return self.gradient_norm <= self.tol
         path = self.path[self.first :]
-        if len(path) <= LAST_STEPS:
+        if self.best == 0 and self.first == 0 and len(path) > FIRST_STEPS:
+            return True
+        patience = LAST_STEPS if self.best > 0 else 2 * LAST_STEPS
+        if len(path) <= patience:
             return False
-        return min(path[-LAST_STEPS:]) > (1.0 - LEAST_GAIN) * min(path[:-LAST_STEPS])
+        return min(path[-patience:]) > (1.0 - LEAST_GAIN) * min(path[:-patience])
 
     def _end(self) -> None:
         """The end of the steps with rows held out; all of them are wanted where it matters.

@@ -134,7 +134,7 @@ class TableReader:
                 read_label_cells(name, batch.column(name), self.rules) for name in schema.labels
             ]
             values = np.column_stack(read)[:, self.learnt]
-            return np.logical_not(np.isnan(values).any(axis=1)), values
+            return np.asarray(~np.isnan(values).any(axis=1)), values
         texts = self.rules.texts(batch.column(str(schema.target)))
         usable, targets = self._one_hot(objects(texts))
         self.strange += int((texts.is_valid().to_numpy(zero_copy_only=False) & ~usable).sum())

@@ -11,22 +11,30 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from threadpoolctl import threadpool_limits
 
-from kinlearn import LSPC, LSPCCV, MultiLabelLSPC
+from kinlearn import LSPC, LSPCCV, KernelLogisticRegression, MultiLabelLSPC
 from kinlearn.kernels import KernelMap, median_width, resolve_kernel
 from kinlearn.problems.polish import Coding, HeldRows, Polish, RowSums
 from kinlearn.solvers.log_loss_pass import log_loss_pass
 from kinlearn.sums.gram import gram
+from kinlearn.tables.pipeline import make_model
+from kinlearn.tables.training import TABLE_KERNELS
 from kinlearn_experiments.machine import machine_facts
 from kinlearn_experiments.measures.stream_data import get, quality, rival, rivals
+from kinlearn_experiments.measures.table import adult_table, split_adult
 from kinlearn_experiments.results import RESULTS, Results, significant
 from kinlearn_experiments.tables import table
 
@@ -136,6 +144,73 @@ def boosted(X: Any, y: Any, X_test: Any, y_test: Any) -> dict[str, Any]:
     ).fit(X, y)
     seconds = significant(time.process_time() - start)
     return {"seconds": seconds, **quality(np.asarray(best.predict_proba(X_test)), y_test)}
+
+
+def adult(method: str) -> dict[str, Any]:
+    """Adult through the columns of ``kinlearn train``; LightGBM is told which are categories."""
+    with tempfile.TemporaryDirectory() as folder:
+        schema, X, y, X_test, y_test = split_adult(adult_table(Path(folder)), 0)
+    truth = (y_test == y.max()).astype(int)
+    if method == "lightgbm":
+        kinds = dict.fromkeys(schema.categorical, "category")
+        both = pd.concat([X, X_test]).astype(kinds)
+        y = (y == y.max()).astype(int)
+        return boosted(both.iloc[: len(X)], y, both.iloc[len(X) :], truth)
+    start = time.process_time()
+    found = make_model(schema, LSPCCV(kernel=TABLE_KERNELS, random_state=0)).fit(X, y)
+    seconds, last = significant(time.process_time() - start), found[-1]
+    return {
+        "centers": last.n_centers_,
+        "kernels": "+".join(last.kept_kernels_),
+        "seconds": seconds,
+        **quality(found.predict_proba(X_test), truth),
+    }
+
+
+def converged(reg: float, m: int, width: float, data: tuple[Any, ...]) -> dict[str, Any]:
+    """Ours in passes beside scikit-learn on explicit features: one objective, without intercept."""
+    X, y, X_test, y_test = data
+    features = KernelMap(resolve_kernel("rbf"), X[:m], MEMORY)
+    signs = np.where(y == y.max(), 1.0, -1.0)
+    given = {"fit_intercept": False, "random_state": 0}
+    plain = partial(LogisticRegression, C=1.0 / (len(y) * reg), **given)
+    start = time.process_time()
+    Phi = features.features(X, width)
+    making = time.process_time() - start
+    rivals: dict[str, Any] = {
+        "lbfgs": plain(max_iter=5000, tol=1e-6),
+        "saga": plain(solver="saga", max_iter=100),
+        "sgd": SGDClassifier("log_loss", alpha=reg, max_iter=100, tol=None, **given),
+    }
+    start = time.process_time()
+    ours = KernelLogisticRegression(centers=X[:m], sigma=width, reg=reg, tol=1e-6)
+    ours.fit_stream((X, y))
+    seconds = {"ours": time.process_time() - start}
+    scores = {"ours": (ours.decision_function(X), ours.decision_function(X_test))}
+    Phi_test = features.features(X_test, width)
+    norms = {"ours": float(np.square(ours.coef_[0][:, 1] - ours.coef_[0][:, 0]).sum())}
+    for name, model in rivals.items():
+        start = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(Phi, y)
+        seconds[name] = making + time.process_time() - start
+        scores[name] = model.decision_function(Phi), model.decision_function(Phi_test)
+        norms[name] = float(np.square(model.coef_).sum())
+    least, found = np.inf, {"rows": len(y), "centers": m, "reg": reg, "passes": ours.n_iter_}
+    objective = {
+        name: np.logaddexp(0.0, -signs * own).mean() + reg / 2.0 * norms[name]
+        for name, (own, _) in scores.items()
+    }
+    least = min(objective.values())
+    for name, (_, new) in scores.items():
+        p = 1.0 / (1.0 + np.exp(-new))
+        found[name] = {
+            "seconds": significant(seconds[name]),
+            "above_least": float(f"{objective[name] - least:.1e}"),
+            "log_loss": quality(np.column_stack([1.0 - p, p]), y_test)["log_loss"],
+        }
+    return found
 
 
 def costs(n_rows: int, m: int, c: int, d: int) -> dict[str, float]:
@@ -257,6 +332,20 @@ def report(results: Results) -> str:
     if all(peaks):
         closed, polished = (float(cell["peak_mb"]) for cell in peaks if cell)
         found.append(f"peak memory {polished / closed:.2f} times that of the closed form")
+    for key, cell in results.cells.items():
+        if key.startswith("converged/"):
+            lines = [
+                [
+                    name,
+                    f"{one['seconds']:.1f}",
+                    f"{one['above_least']:.1e}",
+                    f"{one['log_loss']:.4f}",
+                ]
+                for name, one in cell.items()
+                if isinstance(one, dict)
+            ]
+            header = [f"{key}, {cell['passes']} passes", "seconds", "above the least", "log-loss"]
+            found.append(table(header, lines))
     return "\n".join(found)
 
 
@@ -272,6 +361,8 @@ def main(arguments: list[str] | None = None) -> Results:
     parser.add_argument("--growth", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--growth-centers", type=int, default=300)
     parser.add_argument("--memory", type=int, default=1000, help="centres; 0 for none")
+    parser.add_argument("--adult", nargs="*", default=["train", "lightgbm"])
+    parser.add_argument("--converged", nargs="*", default=["magic"], help="of two classes")
     parser.add_argument("--fresh", action="store_true", help="measure cells again")
     parser.add_argument("--out", type=Path, default=RESULTS / "polish.json")
     options = parser.parse_args(arguments)
@@ -284,6 +375,12 @@ def main(arguments: list[str] | None = None) -> Results:
             results.cell(["growth", n_rows], partial(growth, n_rows, options.growth_centers))
         for kind, passes in (("closed", None), ("polished", PASSES)) if options.memory else ():
             results.cell(["memory", kind], partial(memory, options.memory, passes))
+        for method in options.adult:
+            results.cell(["adult", method], partial(adult, method))
+        for name in options.converged:
+            data = get(name)
+            width = 0.5 * median_width(data[0][:2000], resolve_kernel("rbf"))
+            results.cell(["converged", name], partial(converged, 1e-5, 500, width, data))
         for name in dict.fromkeys([*options.sets, *options.tuned]):
             data = get(name)
             width = FACTOR.get(name, 0.5) * median_width(data[0][:2000], resolve_kernel("rbf"))

@@ -12,6 +12,7 @@ TOPICS = (
     "mtda",
     "deployment",
     "large",
+    "polish",
     "streaming",
     "bench",
     "reproduction",
