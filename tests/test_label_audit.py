@@ -75,7 +75,7 @@ def test_the_page_shows_texts_and_runs_none(folder, found):
 def test_a_person_is_told(folder):
     said = accepted("audit", folder / "table.csv", "--target", "kind", "--drop", "note")
     assert "of 159 records are contradicted" in said
-    assert "orders the records and is no chance: hard cases are suspect, too." in said
+    assert "hard cases are suspect, too." in " ".join(said.split())
 
 
 def test_yes_no_labels(folder, tmp_path):

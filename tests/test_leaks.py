@@ -1,5 +1,7 @@
 """Columns that tell the answer by themselves are named, and a run without them stands beside."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,6 +54,23 @@ def test_what_is_missing_tells():
     assert [(leak.column, leak.by_gaps) for leak in found] == [("boat", True)]
     assert "boat: whether its cell is missing tells survived" in found[0].sentence
     assert found[0].sentence.endswith("--drop boat")
+
+
+def test_a_mark_that_is_set_or_not_is_learnt_from_and_may_tell(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=200)
+    frame = pd.DataFrame({"x": rng.normal(size=200).round(2), "y": np.where(y, "ill", "well")})
+    frame["told"] = np.where((y == 1) & (rng.uniform(size=200) < 0.98), "X", "")
+    frame["once"] = np.where(np.arange(200) == 7, "X", "")
+    frame["same"] = "X"
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    result = runner.invoke(app, ["check", str(tmp_path / "t.csv"), "--target", "y", "--json"])
+    found = json.loads(result.stdout)
+    said = {name: (kind, found["why"][name]) for name, kind in found["columns"].items()}
+    assert said["told"] == ("categorical", "one value, or missing")
+    assert said["once"] == ("dropped", "the same value in every row that has one")
+    assert said["same"] == ("dropped", "the same value in every row")
+    assert any(problem.startswith("told: ") for problem in found["problems"])
 
 
 def test_a_number_with_a_threshold_is_found():

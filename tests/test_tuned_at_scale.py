@@ -53,6 +53,19 @@ def test_a_metric_of_a_sample_serves_all_rows(table, tmp_path):
     np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), atol=1e-12)
 
 
+@pytest.mark.parametrize("smooth", [False, True])
+def test_a_kernel_without_a_width_is_tried_on_all_rows(table, smooth):
+    X, y = table
+    if not smooth:  # answers change at thresholds of single columns
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(1600, 4))
+        y = ((X[:, 0] > 0.5) + (X[:, 1] > -0.3) + (rng.uniform(size=1600) < 0.1) >= 1).astype(int)
+    model = LSPCCV(kernel=["rbf", "steps"], metric=None, **FEW).fit(X[:1200], y[:1200])
+    alone = LSPCCV(kernel="rbf", metric=None, **FEW).fit(X[:1200], y[:1200])
+    assert ("steps" in model.kept_kernels_) or smooth
+    assert loss(model, X[1200:], y[1200:]) < 1.02 * loss(alone, X[1200:], y[1200:])
+
+
 def test_a_few_equal_rows_keep_nothing_from_being_polished(table, monkeypatch):
     from kinlearn.estimators import _polish
 

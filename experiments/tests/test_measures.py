@@ -178,3 +178,40 @@ def test_one_objective_whoever_minimises_it(measure, tmp_path):
         results.cell(key.split("/"), lambda cell=cell: cell)
     assert "peak memory 1.00 times" in polish.report(results)
     assert "above the least" in polish.report(results)
+
+
+def test_sets_are_measured_without_rivals(measure, tmp_path, capsys, monkeypatch):
+    module = measure("prediction_sets")
+    monkeypatch.setattr(module, "find_spec", lambda package: None)
+    out = tmp_path / "sets.json"
+    module.main(
+        ["--sets", "digits", "satimage", "--sizes", "50", "--repeats", "2", "--out", str(out)]
+    )
+    cells = json.loads(out.read_text())["cells"]
+    assert set(cells) == {"digits/50/PredictionSets"}  # satimage is real, rivals are not there
+    assert 0.8 < cells["digits/50/PredictionSets"]["coverage"] <= 1.0
+    assert "| digits, 50 rows" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("share", [0.05, 0.1, 0.2])
+def test_flipped_labels_are_wrong_as_asked(measure, share, rng):
+    suspects = measure("suspects")
+    y = np.repeat([0, 1, 2], 200)
+    at_random = suspects.flipped(y, share, "at random", rng)
+    assert (at_random != y).sum() == round(600 * share)
+    by_class = suspects.flipped(y, share, "by class", rng)
+    wrong = by_class != y
+    assert wrong.sum() == min(round(600 * share), 80)
+    assert len(np.unique(y[wrong])) == len(np.unique(by_class[wrong])) == 1
+    order = np.argsort(~wrong, kind="stable")
+    assert suspects.precision(wrong, order) == 1.0
+    assert set(suspects.names()) == set(suspects.OWN)
+
+
+def test_suspects_are_means_over_tables(measure):
+    suspects = measure("suspects")
+    cells = {
+        f"{name}/0.1/at random/0": {suspects.OURS: ours, suspects.CLEANLAB: 0.5, suspects.SAME: 0.7}
+        for name, ours in (("iris", 0.4), ("wine", 0.8))
+    }
+    assert suspects.summary(cells) == [["10% at random", "0.600", "0.500", "0.700", "1 of 2"]]

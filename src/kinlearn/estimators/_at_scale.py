@@ -3,6 +3,9 @@
 Kernels, widths, reg and the metric matter for a few thousand rows as they do for a million. So they
 are chosen by leave-one-out over a bounded sample, with the same search as that of few rows. All
 rows then make sums over the features of what was chosen, and are gone over again by the polish.
+
+A kernel without a width, such as that of steps, gains from rows what a small sample does not show.
+Beside others it is tried on all rows instead: alone and beside the best, over few centres.
 """
 
 from __future__ import annotations
@@ -43,12 +46,13 @@ SAMPLE_ROWS, SAMPLE_CENTERS = 3000, 500
 WHOLE_METRIC_COLUMNS = 200
 # Kernels that stand side by side in the model, over the same centres.
 MOST_BLOCKS = 2
-# The kernel that is one of them wherever it is asked for.
-ALWAYS = "steps"
 # A further kernel has at least this share of the weight in the stack of the sample.
 WORTH_A_BLOCK = 0.2
 # Beside more rows than these a prior weighs no more than beside them.
 PRIOR_ROWS = 30_000
+# Centres over which kernels without a width are tried on all rows.
+TRIAL_CENTERS = 400
+NO_WIDTH = 1.0
 # Centres, where their number is left open: so many times the root of the rows, within bounds.
 ROOT_FACTOR, FEWEST_CENTERS, MOST_CENTERS = 12.0, 1500, 4000
 
@@ -125,11 +129,14 @@ class Chosen:
     reg : float
     facts : dict
         What there is to tell, by the names of fitted attributes.
+    untried : list of Kernel
+        Those to be tried on all rows.
     """
 
     blocks: list[Block]
     reg: float
     facts: dict[str, Any]
+    untried: list[Kernel]
 
 
 def choose_on_sample(
@@ -158,6 +165,8 @@ def choose_on_sample(
     groups : ndarray of shape (n_passed,), optional
         What is held out together.
     """
+    searched = [kernel for kernel in kernels if kernel.has_width] or kernels
+    untried = [kernel for kernel in kernels if kernel not in searched]
     part, holding_out = data, HoldingOut("loo", groups, estimator._seed())
     if data.n_rows > SAMPLE_ROWS:
         rows = stratified_rows(data, SAMPLE_ROWS)
@@ -167,7 +176,7 @@ def choose_on_sample(
     centers = place_centers(
         part.X,
         part.rows,
-        kernels[0],
+        searched[0],
         1.0,
         n_centers=few,
         given=None,
@@ -177,12 +186,12 @@ def choose_on_sample(
     pose = poser(centers, part.n_rows)
     columns = None
     if estimator.many_labels:
-        problem = pose(kernels[0], part)
+        problem = pose(searched[0], part)
         assert isinstance(problem, LabelsProblem)
         columns = Columns(*problem.columns())
     validation = holding_out.of(part)
     grids = KernelGrids(
-        kernels,
+        searched,
         pose,
         values,
         estimator.metric,
@@ -194,7 +203,8 @@ def choose_on_sample(
     posed, learnt = grids.posed(part, validation)
     search = GridSearch(posed, HeldOut.of(part, validation, columns), scoring)
     search.run(estimator._say)
-    return Chosen(*_chosen(search), facts={**search.facts(), **learnt, "weights_": _alone(search)})
+    facts = {**search.facts(), **learnt, "weights_": _alone(search)}
+    return Chosen(*_chosen(search), facts=facts, untried=untried)
 
 
 def _wanted(estimator: Any) -> int:
@@ -212,11 +222,7 @@ def _alone(search: GridSearch) -> Array:
 
 
 def _chosen(search: GridSearch) -> tuple[list[Block], float]:
-    """The best point's kernel and width, and those of further kernels that the stack wants.
-
-    Steps stand beside it wherever they are asked for: what they add shows with more rows than those
-    of a sample.
-    """
+    """The best point's kernel and width, and those of further kernels that the stack wants."""
     weights, start = search.mix("stack"), 0
     weights = weights / weights.sum()
     found, best, reg = [], None, 0.0
@@ -231,8 +237,6 @@ def _chosen(search: GridSearch) -> tuple[list[Block], float]:
             best, reg = block, float(part.points[at]["reg"])
             continue
         share = float(weights[own].sum())
-        if kernel.name == ALWAYS:
-            share = 1.0
         if share >= WORTH_A_BLOCK:
             found.append((share, block))
     assert best is not None
@@ -274,6 +278,7 @@ class ScaledFit:
     centers: Centers
     solution: Solution
     polished: PolishedFit
+    facts: dict[str, Any]
 
 
 def fit_chosen(
@@ -284,35 +289,58 @@ def fit_chosen(
     groups: np.ndarray | None = None,
 ) -> ScaledFit | None:
     """Sums over all rows of what was chosen, and the polish; None where it did not help."""
-    first = chosen.blocks[0].kernel
-    centers = _centers(estimator, first, data, chosen.blocks[0].sigma)
-    memory = estimator.memory_mb / len(chosen.blocks)
-    sources = [
-        RowFeatures(KernelMap(block.kernel, centers.rows, memory), data.X, block.sigma)
-        for block in chosen.blocks
-    ]
-    source: FeatureSource = sources[0] if len(sources) == 1 else StackedFeatures(sources)
     reg = reg_of_all(chosen.reg, data.n_rows)
-    found = polish_source(source, data, reg, passes, estimator._say, groups)
+
+    def polished(blocks: list[Block], n_centers: Any) -> tuple[Centers, PolishedFit | None]:
+        centers = _centers(estimator, blocks[0], data, n_centers)
+        memory = estimator.memory_mb / len(blocks)
+        sources = [
+            RowFeatures(KernelMap(block.kernel, centers.rows, memory), data.X, block.sigma)
+            for block in blocks
+        ]
+        source: FeatureSource = sources[0] if len(sources) == 1 else StackedFeatures(sources)
+        return centers, polish_source(source, data, reg, passes, estimator._say, groups)
+
+    def tried(blocks: list[Block]) -> float:
+        found = polished(blocks, min(TRIAL_CENTERS, _wanted(estimator)))[1]
+        helped = found is not None and found.helped
+        return float(found.facts["held_out_log_loss_"]) if found and helped else np.inf
+
+    blocks = chosen.blocks
+    if chosen.untried:
+        more = [Block(kernel, NO_WIDTH) for kernel in chosen.untried]
+        ways = [blocks, *([block] for block in more), *([blocks[0], block] for block in more)]
+        blocks = min(ways, key=tried)
+    centers, found = polished(blocks, estimator.n_centers)
     if found is None or not found.helped:
         return None
     m = centers.rows.shape[0]
     solution = Solution(
-        np.array([block.sigma for block in chosen.blocks]),
-        np.stack([found.coef[k * m : (k + 1) * m] for k in range(len(sources))]),
-        kernels=tuple(block.kernel for block in chosen.blocks),
+        np.array([block.sigma for block in blocks]),
+        np.stack([found.coef[k * m : (k + 1) * m] for k in range(len(blocks))]),
+        kernels=tuple(block.kernel for block in blocks),
     )
-    return ScaledFit(centers, solution, found)
+    return ScaledFit(centers, solution, found, _facts_of(chosen, blocks[0]))
 
 
-def _centers(estimator: Any, kernel: Kernel, data: TrainingSet, sigma: float) -> Centers:
+def _facts_of(chosen: Chosen, first: Block) -> dict[str, Any]:
+    """What there is to tell, where a kernel that was not searched may have come out first."""
+    if first is chosen.blocks[0]:
+        return chosen.facts
+    params = {**chosen.facts["best_params_"], "kernel": first.kernel.name, "sigma": first.sigma}
+    params |= {"metric": "plain"} if "metric" in params else {}
+    return {**chosen.facts, "best_params_": params}
+
+
+def _centers(estimator: Any, first: Block, data: TrainingSet, n_centers: Any) -> Centers:
     """The centres, chosen in the metric of the best kernel."""
+    kernel, sigma = first.kernel, first.sigma
     return place_centers(
         data.X,
         data.rows,
         kernel,
         sigma,
-        n_centers=estimator.n_centers,
+        n_centers="auto" if estimator.centers is not None else n_centers,
         given=estimator.centers,
         selection=estimator.center_selection,
         random_state=estimator.random_state,

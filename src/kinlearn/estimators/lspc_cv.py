@@ -282,7 +282,7 @@ class LSPCCV(KernelClassifier):
             if scaled is not None:
                 found, solution = scaled.polished, scaled.solution
                 model = self._model(kernels[0], data, scaled.centers, solution, found.calibration)
-                self._keep(model, **facts, **chosen.facts, **found.facts)
+                self._keep(model, **facts, **scaled.facts, **found.facts)
                 return self
             facts["polish_reason_"] = "The held-out log-loss did not fall in a polish."
         median = data.median_width(kernels[0])

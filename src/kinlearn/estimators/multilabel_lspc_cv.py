@@ -350,7 +350,7 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
             similarity_=similarity_of(data, similarities),
             residual_=0.0,
             **facts,
-            **chosen.facts,
+            **scaled.facts,
             **found.facts,
         )
         return None

@@ -33,8 +33,8 @@ def make_audit_page(file: str, n_rows: int, records: Sequence[SuspectRecord]) ->
         Markup("<h1>Records to look at again</h1>"),
         paragraph(
             f"Of {n_rows} records of {file}, {len(records)} ({share}) have another answer that is "
-            "more probable than the one recorded, by models that have not seen the record. Some "
-            "are hard cases, some are wrong records: that is for a person to say."
+            "more probable than the one recorded, by models that have not seen the record. Which "
+            "are wrong records, and which hard cases, is for a person to say."
         ),
     ]
     if not records:

@@ -466,7 +466,7 @@ def _suspects(found: Findings) -> list[Markup]:
         "These rows are not like those of the training, so that they speak against its answers, "
         "not against the records"
         if found.withdrawn
-        else "Some are hard cases, some are wrong records"
+        else "They are hard cases or wrong records"
     )
     return [
         paragraph(

@@ -28,6 +28,8 @@ _FEW_ROWS_EACH = 0.2
 _MOSTLY_TEXT = 0.5
 # Rows by which the decimal mark of a table is found, and digits of a day written as a number.
 _LOOK_AT = 2000
+# A mark that is set in fewer rows than this, or missing in fewer, teaches nothing.
+_LEAST_MARKED = 5
 _FIRST_DAY, _LAST_DAY = 19_000_101, 21_001_231
 
 
@@ -218,6 +220,15 @@ def _as_wished(name: str, column: Any, rules: CellRules, wish: str) -> _Guess:
     return _Guess(NUMERIC, "; ".join(said), form)
 
 
+def _one_value(n_known: int, n_rows: int) -> _Guess:
+    """A mark such as a cross: set or not, where there are enough rows of both."""
+    if n_known == n_rows:
+        return _Guess(DROPPED, "the same value in every row")
+    if min(n_known, n_rows - n_known) < _LEAST_MARKED:
+        return _Guess(DROPPED, "the same value in every row that has one")
+    return _Guess(CATEGORICAL, "one value, or missing")
+
+
 def _guess(name: str, column: Any, rules: CellRules) -> _Guess:
     arrow = require("pyarrow", "Reading a table")
     compute = require("pyarrow.compute", "Reading a table")
@@ -229,7 +240,7 @@ def _guess(name: str, column: Any, rules: CellRules) -> _Guess:
     if n_known == 0:
         return _Guess(DROPPED, "every cell is missing")
     if n_distinct == 1:
-        return _Guess(DROPPED, "the same value in every row")
+        return _one_value(n_known, len(column))
     if arrow.types.is_temporal(column.type):
         return _dates(DateForm())
     if not arrow.types.is_boolean(column.type):
@@ -246,7 +257,7 @@ def _guess(name: str, column: Any, rules: CellRules) -> _Guess:
             own = replace(rules, form=words)
             n_distinct = int(compute.count_distinct(own.texts(column).drop_null()).as_py())
             if n_distinct == 1:
-                return _Guess(DROPPED, "the same value in every row")
+                return _one_value(n_known, len(column))
             guess = _texts(name, n_known, n_distinct, known)
             spelt = f"{guess.why}, in {len(counts)} spellings"
             return _Guess(guess.kind, spelt, words if guess.kind == CATEGORICAL else None)

@@ -462,8 +462,8 @@ def on_new_categories(name: str, n_rows: int, fresh: Counter[str], is_task: bool
     shown = quoted([value for value, _ in fresh.most_common(3)], 3)
     how = "answered by what all tasks share" if is_task else f"answered without help from {name!r}"
     return (
-        f"{n_rows} rows have a value of {name!r} that training did not have (such as {shown}): "
-        f"{how}."
+        f"{n_rows} {'row has' if n_rows == 1 else 'rows have'} a value of {name!r} that training "
+        f"did not have (such as {shown}): {how}."
     )
 
 

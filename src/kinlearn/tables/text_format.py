@@ -71,12 +71,12 @@ class Dialect:
         titles = [line for line in titles if not _SEP.match(line)]
         if titles:
             said.append(
-                f"{_counted(len(titles), 'line')} above the column names are no part of the table: "
-                f"{quoted(titles, 2)}."
+                f"{_counted(len(titles), 'line')} above the column names "
+                f"{'is' if len(titles) == 1 else 'are'} no part of the table: {quoted(titles, 2)}."
             )
         if self.n_blank:
             said.append(
-                f"{_counted(self.n_blank, 'column')} at the end hold neither name nor cell."
+                f"{_counted(self.n_blank, 'column')} at the end without name or cell: left out."
             )
         return said
 

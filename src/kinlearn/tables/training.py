@@ -498,7 +498,7 @@ def held_out_evaluation(model: Any, table: TrainingTable) -> Evaluation | LabelE
     if groups is None and not table.schema.labels:
         groups = copies_as_groups(model[1:-1].transform(table.frame), table.y)
     positions = table.sample.positions
-    origin = describe_holding_out(table)
+    origin = describe_holding_out(classifier, table)
     if table.schema.labels:
         found = LabelEvaluation(
             table.schema.labels, table.y, proba, positions, origin, table.groups
@@ -530,8 +530,12 @@ def copies_as_groups(X: Any, y: NDArray) -> NDArray | None:
     return np.asarray(kinds.groupby(["row", "y", "copy"], sort=False).ngroup())
 
 
-def describe_holding_out(table: TrainingTable) -> str:
+def describe_holding_out(classifier: Any, table: TrainingTable) -> str:
     """How rows were kept from the model that answers for them, in words."""
+    if hasattr(classifier, "held_out_log_loss_"):  # polished: rows kept out say when to stop
+        count = int((~np.isnan(classifier.held_out_scores_).any(axis=1)).sum())
+        by = f", whole groups by {table.schema.group}" if table.groups is not None else ""
+        return f"{count} rows kept out of the fit{by}"
     if table.groups is None:
         return "leave-one-out"
     folded = table.schema.task is not None or table.schema.labels
@@ -562,7 +566,7 @@ def training_facts(file: TableFile, trained: Trained) -> dict[str, Any]:
             "rows_without_answer": table.n_without_answer,
             "rows_used": len(table.y),
             "wishes": asdict(wishes),
-            "held_out_by": describe_holding_out(table),
+            "held_out_by": trained.evaluation.origin,
             "columns": [vars(column) for column in table.columns],
         },
     }

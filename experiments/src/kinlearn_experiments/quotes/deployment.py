@@ -64,6 +64,11 @@ quotes(
     "tables",
     lspc=lambda: adult("LSPCCV"),
     logistic=lambda: adult("LogisticRegression"),
+    boosting=lambda: adult("HistGradientBoosting"),
+    calibration=lambda: " and ".join(
+        f"{100 * cell['calibration_error']:.1f} %"
+        for cell in cells("table.json", "adult/LSPCCV/").values()
+    ),
     train_gb=lambda: f"{memory('adult/train') / 1000:.2f} GB",
     input_mb=lambda: f"{memory('predict/5000000', 'input_mb'):.0f} MB",
     predict_mb=lambda: f"{memory('predict/5000000'):.0f} MB",
