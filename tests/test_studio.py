@@ -364,7 +364,9 @@ def test_every_row_labelled(tmp_path):
     truth = write_table(path, n_rows=12)
     with studio(path) as opened:
         label_rows(opened.session, truth, 12)
-        settled(opened.session)
+        lesson = settled(opened.session)
+        assert not lesson.error
+        assert lesson.figures["answerable"]["share"] == 0.0
         assert opened.session.now("me", "a")["row"] is None
 
 

@@ -18,6 +18,7 @@ TOPICS = (
     "serving",
     "trust",
     "kernels",
+    "labelling",
 )
 
 
