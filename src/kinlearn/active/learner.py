@@ -444,13 +444,15 @@ class ActiveLearner:
         Parameters
         ----------
         exclude : iterable of int, default=()
-            Rows that somebody else is at work on.
+            Rows that somebody else is at work on; those that were asked for count towards the
+            audit's share.
 
         Returns
         -------
         int or None
             Row number; None when all rows are labelled.
         """
+        exclude = list(exclude)
         is_open = np.ones(self.n_rows, dtype=bool)
         is_open[[*self._book.labels, *exclude]] = False
         kept = is_open.copy()
@@ -458,12 +460,13 @@ class ActiveLearner:
         is_open = kept if kept.any() else is_open
         if not is_open.any():
             return None
-        row, how = self._choose(is_open)
+        out = {row: self._asked[row] for row in exclude if row in self._asked}
+        row, how = self._choose(is_open, out)
         self._asked[row] = how
         return row
 
-    def _choose(self, is_open: NDArray[np.bool_]) -> tuple[int, str]:
-        if self._audit.is_due(self._book.how):
+    def _choose(self, is_open: NDArray[np.bool_], out: dict[int, str]) -> tuple[int, str]:
+        if self._audit.is_due({**self._book.how, **out}):
             row = self._audit.next_row(is_open)
             assert row is not None
             return row, AUDIT
