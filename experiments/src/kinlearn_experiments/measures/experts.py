@@ -7,9 +7,10 @@ the same classifier, and the uncertainty sampling of scikit-activeml and of modA
 classifiers of their first examples: logistic regression and a random forest::
 
     pip install "kinlearn-experiments[bench]"
-    python -m kinlearn_experiments.measures.experts [--role chosen] [--methods kinlearn random]
+    python -m kinlearn_experiments.measures.experts [--roles chosen] [--methods kinlearn random]
 
-Writes ``results/experts.json``; cells that are there are not measured anew.
+modAL 0.4.2.1 needs scikit-learn 1.7 or older, and so an environment of its own. Writes
+``results/experts.json``; cells that are there are not measured anew.
 """
 
 from __future__ import annotations

@@ -207,6 +207,7 @@ def main(arguments: list[str] | None = None) -> Results:
     """Measure what is missing, print the table, write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--labels", nargs="+", type=int, default=list(LABELS))
+    parser.add_argument("--ways", nargs="+", choices=(*WAYS, *RIVALS), default=[*WAYS, *RIVALS])
     parser.add_argument("--keys", type=int, default=40)
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--columns", type=int, default=COLUMNS)
@@ -216,10 +217,11 @@ def main(arguments: list[str] | None = None) -> Results:
     with threadpool_limits(1):
         results.save(machine=machine_facts(), rows=size[0], columns=size[1])
         for given in options.labels:
-            for way in WAYS:
-                results.cell((given, way), partial(waits, given, way, options.keys, *size))
-            for which in RIVALS:
-                results.cell((given, which), partial(refit, which, given, *size))
+            for which in options.ways:
+                work = partial(refit, which, given, *size)
+                if which in WAYS:
+                    work = partial(waits, given, which, options.keys, *size)
+                results.cell((given, which), work)
     print(table(*summary(results.cells)))
     return results
 

@@ -9,6 +9,7 @@ import numpy as np
 from kinlearn_experiments.measures import experts, honest_panel, label_latency
 from kinlearn_experiments.quotes.registry import quote, quotes
 from kinlearn_experiments.quotes.stored import cells
+from kinlearn_experiments.results import geometric_mean
 from kinlearn_experiments.tables import table
 
 
@@ -36,6 +37,16 @@ def latency() -> str:
     return table(*label_latency.summary(cells("label_latency.json")))
 
 
+def to_random(*roles: str) -> str:
+    """Labels needed over those of random choice, the geometric mean over sets."""
+    stored, ratios = cells("experts.json"), []
+    for name in (name for role in roles for name in experts.SETS[role]):
+        ours, random = (experts.labels_needed(stored, name, who) for who in ("kinlearn", "random"))
+        if ours:
+            ratios.append(float(np.mean(ours) / np.mean(random)))
+    return f"{geometric_mean(ratios):.2f}"
+
+
 def runs() -> list[Any]:
     return list(cells("honest_panel.json").values())
 
@@ -46,6 +57,9 @@ def share(values: list[bool]) -> str:
 
 quotes(
     "labelling",
+    to_random=lambda: to_random("reported"),
+    to_random_chosen=lambda: to_random("chosen"),
+    to_random_all=lambda: to_random("reported", "chosen"),
     runs=lambda: str(len(runs())),
     covered=lambda: share(honest_panel.covered(runs())),
     covered_by_all=lambda: share(honest_panel.covered(runs(), "_of_all_labels")),
