@@ -249,40 +249,46 @@ def measure(results: Results, name: str, seed: int, which: str) -> None:
     results.cell(("run", name, seed, which), partial(one_run, name, seed, METHODS[which], targets))
 
 
-def labels_needed(cells: dict[str, Any], name: str, which: str, own: bool = False) -> list[int]:
-    """Labels by seed, until within a point of all labels by ours, or by the method's own."""
-    found = []
+def labels_needed(
+    cells: dict[str, Any], name: str, which: str, own: bool = False
+) -> dict[str, int]:
+    """Labels by draw, until within a point of all labels by ours, or by the method's own."""
+    found = {}
     for key, cell in cells.items():
-        kind, set_, seed, method = key.split("/")
-        if (kind, set_, method) != ("run", name, which):
+        kind, set_, seed, *method = key.split("/")
+        if (kind, set_, *method) != ("run", name, which):
             continue
         whose = which if own and which != "random" else "kinlearn"
         target = cells[f"all/{name}/{seed}/{whose}"]["accuracy"] - WITHIN
-        found.append(needed(cell["counts"], cell["accuracy"], target) or MOST)
+        found[seed] = needed(cell["counts"], cell["accuracy"], target) or MOST
     return found
 
 
+def ratio(cells: dict[str, Any], name: str, which: str, own: bool = False) -> float | None:
+    """Our labels over those of another, on the draws that both were measured on."""
+    ours, others = labels_needed(cells, name, "kinlearn"), labels_needed(cells, name, which, own)
+    both = ours.keys() & others.keys()
+    return sum(ours[s] for s in both) / sum(others[s] for s in both) if both else None
+
+
 def summary(cells: dict[str, Any], role: str) -> tuple[list[str], list[list[str]]]:
-    """Mean labels needed by set, and the geometric mean of ratios to random choice."""
-    others = ["random", "scikit-activeml", "modAL"]
-    columns = [("kinlearn", False), *((who, False) for who in others)]
-    columns += [(who, True) for who in others[1:]]
-    rows, ratios = [], []
-    for name in SETS[role]:
-        means = [
-            float(np.mean(found)) if (found := labels_needed(cells, name, *column)) else np.nan
-            for column in columns
-        ]
-        if np.isnan(means[0]):
-            continue
-        ratios.append([means[0] / mean for mean in means[1:]])
-        shown = ["-" if np.isnan(m) else f"{m:.0f}" for m in means]
-        rows.append([name, *shown, f"{means[0] / means[1]:.2f}"])
-    known = [column[~np.isnan(column)] for column in np.array(ratios).T]
-    whole = [geometric_mean(column) if len(column) else np.nan for column in known]
-    rows.append(["kinlearn ÷ it", "", *(f"{ratio:.2f}" for ratio in whole), ""])
-    header = ["set", "kinlearn", *others, *(f"{who}, own" for who in others[1:]), "÷ random"]
-    return header, rows
+    """Mean labels needed by set, and the geometric mean of ratios to ours."""
+    ways = [(who, own) for own in (False, True) for who in METHODS if not (own and who == "random")]
+    ways.remove(("kinlearn", True))
+    names = [name for name in SETS[role] if labels_needed(cells, name, "kinlearn")]
+    ways = [way for way in ways if any(labels_needed(cells, name, *way) for name in names)]
+    rows = []
+    for name in names:
+        means = [list(labels_needed(cells, name, *way).values()) for way in ways]
+        to_random = ratio(cells, name, "random")
+        shown = [f"{np.mean(found):.0f}" if found else "-" for found in means]
+        rows.append([name, *shown, "-" if to_random is None else f"{to_random:.2f}"])
+    last = ["kinlearn ÷ it"]
+    for way in ways:
+        known = [found for name in names if (found := ratio(cells, name, *way)) is not None]
+        last.append("" if way[0] == "kinlearn" else f"{geometric_mean(known):.2f}")
+    header = ["set", *(f"{who}, own" if own else who for who, own in ways), "÷ random"]
+    return header, [*rows, [*last, ""]]
 
 
 def main(arguments: list[str] | None = None) -> Results:

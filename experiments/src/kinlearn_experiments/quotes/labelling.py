@@ -12,6 +12,9 @@ from kinlearn_experiments.quotes.stored import cells
 from kinlearn_experiments.results import geometric_mean
 from kinlearn_experiments.tables import table
 
+# Draws of each set by which it was settled how the accuracy is set right.
+SETTLED_ON = 4
+
 
 @quote("labelling.reported")
 def reported() -> str:
@@ -39,16 +42,15 @@ def latency() -> str:
 
 def to_random(*roles: str) -> str:
     """Labels needed over those of random choice, the geometric mean over sets."""
-    stored, ratios = cells("experts.json"), []
-    for name in (name for role in roles for name in experts.SETS[role]):
-        ours, random = (experts.labels_needed(stored, name, who) for who in ("kinlearn", "random"))
-        if ours:
-            ratios.append(float(np.mean(ours) / np.mean(random)))
-    return f"{geometric_mean(ratios):.2f}"
+    stored = cells("experts.json")
+    names = [name for role in roles for name in experts.SETS[role]]
+    found = [experts.ratio(stored, name, "random") for name in names]
+    return f"{geometric_mean(ratio for ratio in found if ratio is not None):.2f}"
 
 
-def runs() -> list[Any]:
-    return list(cells("honest_panel.json").values())
+def runs(first: int = 0) -> list[Any]:
+    found = cells("honest_panel.json").items()
+    return [run for key, run in found if int(key.split("/")[1]) >= first]
 
 
 def share(values: list[bool]) -> str:
@@ -62,6 +64,7 @@ quotes(
     to_random_all=lambda: to_random("reported", "chosen"),
     runs=lambda: str(len(runs())),
     covered=lambda: share(honest_panel.covered(runs())),
+    covered_later=lambda: share(honest_panel.covered(runs(SETTLED_ON))),
     covered_by_all=lambda: share(honest_panel.covered(runs(), "_of_all_labels")),
     half_ways=lambda: str(len(honest_panel.half_way(runs()))),
     factor=lambda: share(honest_panel.within_factor(honest_panel.half_way(runs()))),
