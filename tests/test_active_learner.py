@@ -13,8 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kinlearn import LSPC, LSPCCV, ActiveLearner, MultiTaskLSPC
-from kinlearn.active.audit import AuditRows, exact_interval
+from kinlearn.active.audit import Audited, AuditRows, exact_interval
 from kinlearn.active.forecast import forecast, gains
+from kinlearn.active.panel import is_settled
 from kinlearn.active.strategies import STRATEGIES
 from kinlearn.datasets import make_related_tasks
 
@@ -208,6 +209,34 @@ class TestFigures:
         assert how.count("audit") == 15
         assert learner.panel().n_audit >= 15
 
+    def test_what_others_are_at_work_on_counts_towards_the_audit(self, table):
+        learner, out = lspc_learner(table[0]), []
+        for _ in range(20):
+            out.append(learner.ask(exclude=out))
+        assert len(set(out)) == 20
+        assert [learner._asked[row] for row in out].count("audit") == 4
+
+    def test_holes_are_set_right(self):
+        """The model is less sure of rows held out than of the table: by that, it is raised."""
+        held_out = Audited(np.array([True, False, True, True]), np.full(4, 0.6), 0.7)
+        assert held_out.accuracy == pytest.approx(0.85)
+        estimate, low, high = held_out.figure
+        assert (low, high) == pytest.approx(exact_interval(3.4, 4))
+        assert low < estimate < high
+        everything = Audited(np.ones(3, dtype=bool), np.full(3, 0.5), 0.9)
+        assert everything.figure == pytest.approx((1.0, *exact_interval(3, 3)))
+        assert np.isnan(Audited(np.zeros(0, dtype=bool), np.zeros(0), 0.5).accuracy)
+
+    def test_one_is_not_told_to_stop_by_a_few_rows(self, table):
+        X, _ = table
+        learner = taught(lspc_learner(X), np.where(X[:, 0] > 0, "yes", "no"), 24)
+        assert learner.panel().n_audit < 10
+        assert not learner.panel().settled
+        assert "You can stop" not in learner.panel().can_stop
+        assert is_settled(0.02, 10)
+        assert not is_settled(0.03, 10)
+        assert not is_settled(float("nan"), 10)
+
     def test_intervals_are_those_of_clopper_and_pearson(self):
         for right, n in [(0, 7), (3, 9), (9, 9), (40, 50)]:
             low, high = exact_interval(right, n)
@@ -241,7 +270,7 @@ class TestSimpleInputs:
         learner = ActiveLearner(LSPCCV(**QUICK), X)
         learner.tell_many(range(30), X[:30, 0].astype(int))
         taught(learner, X[:, 0].astype(int), 4)
-        assert learner.accuracy().estimate == 1.0
+        assert learner.accuracy().estimate == pytest.approx(1.0)
         assert learner.predict_proba([0, 1]).argmax(axis=1).tolist() == [0, 1]
 
     def test_every_row_twice(self, table):

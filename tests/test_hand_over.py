@@ -129,6 +129,18 @@ def test_supervised_steps_before_the_classifier_force_folds():
         LSPC(posterior="rounded").fit(X, y).held_out_proba()
 
 
+@pytest.mark.filterwarnings(LEFT)
+def test_two_groups_and_one_column_of_two_values():
+    """Without one of two groups nothing is left to hold out within the other."""
+    X = np.repeat([0.0, 1.0], 7)[:, None]
+    y = np.repeat(["no", "yes"], 7)
+    careful = HandOver(LSPCCV(kernel="rbf")).fit(X, y)
+    assert not careful.decide([[0.0], [1.0]]).any()  # seven times the same two rows vouch for none
+    wide = np.random.default_rng(0).standard_normal((30, 2))
+    model = LSPCCV(kernel="rbf").fit(wide, wide[:, 0] > 0, groups=np.arange(30) % 2)
+    assert model.predict_proba(wide).shape == (30, 2)
+
+
 def test_groups_are_held_out_together():
     rng = np.random.default_rng(0)
     centers, labels = draw(40, rng, apart=0.3)

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from time import sleep
 
 import numpy as np
 import pytest
@@ -359,12 +360,53 @@ def test_a_half_filled_column_is_taken_as_given(tmp_path):
         assert "urgent" not in {c["name"] for c in session.now("me", "a")["row"]["cells"]}
 
 
+def test_rows_are_measured_by_also_where_answers_come_faster_than_fits(table, monkeypatch):
+    from kinlearn.studio import loop, session
+
+    path, truth = table
+    learn = loop.ActiveLoop.learn
+    monkeypatch.setattr(session, "EXACT_WAIT", 0.0)
+    with studio(path) as opened:
+        label_rows(opened.session, truth, 10)
+        monkeypatch.setattr(
+            loop.ActiveLoop, "learn", lambda self, told: (sleep(0.4), learn(self, told))
+        )
+        for _ in range(50):
+            sleep(0.04)  # ten answers a fit
+            row = opened.session.now("me", "a")["row"]["row"]
+            opened.session.answer("me", "a", "label", row, "yes" if truth[row - 1] else "no")
+        how = [event.how for event in opened.session.desk.history.labels().values()]
+        assert 8 <= how.count("audit") <= 16
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("t.tsv", "\t"), ("t.parquet", None)])
+def test_tables_of_other_kinds(tmp_path, name, delimiter):
+    path = tmp_path / name
+    truth = write_table(tmp_path / "as.csv")
+    text = (tmp_path / "as.csv").read_text()
+    if delimiter:
+        path.write_text(text.replace(",", delimiter))
+    else:
+        from pandas import read_csv
+
+        read_csv(tmp_path / "as.csv").to_parquet(path)
+    before = path.read_bytes()
+    with studio(path) as opened:
+        label_rows(opened.session, truth, 10)
+        assert settled(opened.session).model is not None
+        cells = {cell["name"] for cell in opened.session.now("me", "a")["row"]["cells"]}
+        assert cells == {"age", "dose", "sex"}
+    assert path.read_bytes() == before
+
+
 def test_every_row_labelled(tmp_path):
     path = tmp_path / "t.csv"
     truth = write_table(path, n_rows=12)
     with studio(path) as opened:
         label_rows(opened.session, truth, 12)
-        settled(opened.session)
+        lesson = settled(opened.session)
+        assert not lesson.error
+        assert lesson.figures["answerable"]["share"] == 0.0
         assert opened.session.now("me", "a")["row"] is None
 
 

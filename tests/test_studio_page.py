@@ -164,6 +164,11 @@ def looks_well(hand):
             hand.complaints += [f"{scheme} {name}: {sentence}" for sentence in found]
             found = hand.tab.evaluate(site_browser.NARROW_ENOUGH)
             hand.complaints += [f"{scheme} {name}: {sentence}" for sentence in found]
+            broken = hand.tab.evaluate(
+                "() => [...document.querySelectorAll('.class > span')].filter((s) =>"
+                " s.getBoundingClientRect().height > 40).map((s) => s.textContent)"
+            )
+            assert broken == []  # a word of a class stays whole
             if folder:
                 hand.tab.screenshot(path=Path(folder, f"label-{name}-{scheme}.png"))
     hand.tab.set_viewport_size(site_browser.DESKTOP)

@@ -215,3 +215,50 @@ def test_suspects_are_means_over_tables(measure):
         for name, ours in (("iris", 0.4), ("wine", 0.8))
     }
     assert suspects.summary(cells) == [["10% at random", "0.600", "0.500", "0.700", "1 of 2"]]
+
+
+def test_simulated_experts(measure, tmp_path, capsys, monkeypatch):
+    experts, out = measure("experts"), tmp_path / "experts.json"
+    monkeypatch.setattr(experts, "POOL_ROWS", 60)
+    monkeypatch.setattr(experts, "MOST", 14)
+    few = ["--roles", "reported", "--sets", "breast_cancer", "--seeds", "1", "--out", str(out)]
+    first = experts.main([*few, "--methods", "kinlearn", "random"])
+    assert set(first.cells) == {
+        "all/breast_cancer/0/kinlearn",
+        "run/breast_cancer/0/kinlearn",
+        "run/breast_cancer/0/random",
+    }
+    assert "| breast_cancer |" in capsys.readouterr().out
+    again = experts.main([*few, "--methods", "kinlearn"])
+    assert again.cells == first.cells
+
+
+def test_labels_needed_are_there_for_three_looks(measure):
+    needed = measure("experts").needed
+    assert needed([8, 9, 10, 11, 13], [0.9, 0.5, 0.9, 0.9, 0.9], 0.9) == 10
+    assert needed([8, 9, 10], [0.9, 0.5, 0.9], 0.9) is None
+    assert needed([8], [1.0], 0.9) is None
+
+
+def test_the_panel_and_the_truth(measure, tmp_path, capsys, monkeypatch):
+    panel, out = measure("honest_panel"), tmp_path / "panel.json"
+    monkeypatch.setattr(panel, "POOL_ROWS", 60)
+    monkeypatch.setattr(panel, "MOST", 30)
+    found = panel.main(["--sets", "digits", "--seeds", "1", "--out", str(out)])
+    [run] = found.cells.values()
+    assert run["n"] == [10, 11, 13, 15, 17, 19, 21, 24, 27, 30]
+    assert all(len(run[key]) == 10 for key in ("true", "low", "high", "forecast", "settled"))
+    assert len(run["gained_by_double"]) == 4
+    assert len(panel.covered([run])) == 4
+    assert "| digits" in capsys.readouterr().out
+
+
+def test_the_wait_for_the_next_row(measure, tmp_path, capsys, monkeypatch):
+    latency, out = measure("label_latency"), tmp_path / "latency.json"
+    monkeypatch.setattr(latency, "PAUSE", 0.0)
+    small = ["--labels", "40", "--keys", "2", "--rows", "90", "--columns", "3"]
+    cells = latency.main([*small, "--out", str(out)]).cells
+    assert {key.split("/")[1] for key in cells} == {*latency.WAYS, *latency.RIVALS}
+    assert len(cells["40/exact, HTTP"]["wall_ms"]) == 2
+    assert cells["40/exact, session"]["exact"] == 2
+    assert "exact" in capsys.readouterr().out

@@ -21,6 +21,7 @@ PACKAGES = (
     "lightgbm",
     "catboost",
     "lsanomaly",
+    "scikit-activeml",
     "opencv-python-headless",
     "soundfile",
 )

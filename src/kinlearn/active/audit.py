@@ -4,10 +4,16 @@ Rows that a strategy chose are harder than the others, and what is left when the
 easier; neither tells the accuracy on the table. So the audit walks along one random order of all
 rows. A row that it meets and that is labelled already, for whatever reason, counts without being
 asked for again. So the rows it has passed are a simple random sample of the table, however the
-others were chosen, and the interval of Clopper and Pearson on them needs no weights.
+others were chosen.
+
+Each is answered by a model without it. That alone is too pessimistic: the strategy knew that the
+row is labelled and asked elsewhere, so that a model without it has a hole there. The model knows of
+its holes, since it is less sure of these rows than of the table. By so much the share is raised.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +62,46 @@ class AuditRows:
         return np.array([row for row in how if self._place[row] <= end], dtype=np.intp)
 
 
-def exact_interval(n_right: int, n: int, risk: float = 0.05) -> tuple[float, float]:
+@dataclass(frozen=True)
+class Audited:
+    """The audit's rows, each answered by a model without it.
+
+    Attributes
+    ----------
+    right : ndarray of bool
+        Whether the answer is right.
+    sure : ndarray of float
+        The largest probability of each.
+    sure_of_table : float
+        Its mean over the table; of labelled rows without their label, too.
+    """
+
+    right: NDArray[np.bool_]
+    sure: NDArray[np.float64]
+    sure_of_table: float
+
+    @property
+    def accuracy(self) -> float:
+        """Share right, raised by how much surer the model is of the table; NaN of no rows.
+
+        Examples
+        --------
+        >>> round(Audited(np.array([True, True, False, True]), np.full(4, 0.7), 0.8).accuracy, 9)
+        0.85
+        """
+        if not len(self.right):
+            return float("nan")
+        hole = self.sure_of_table - self.sure.mean()
+        return float(np.clip(self.right.mean() + hole, 0.0, 1.0))
+
+    @property
+    def figure(self) -> tuple[float, float, float]:
+        """The accuracy with Clopper and Pearson's interval."""
+        n = len(self.right)
+        return self.accuracy, *exact_interval(self.accuracy * n if n else 0.0, n)
+
+
+def exact_interval(n_right: float, n: int, risk: float = 0.05) -> tuple[float, float]:
     """Clopper and Pearson's interval of a share; all of [0, 1] of no cases.
 
     Examples

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from kinlearn.active.audit import Audited
 from kinlearn.active.refits import Fit, Refits, Settings
 
 Array: TypeAlias = NDArray[np.float64]
@@ -18,6 +19,8 @@ PARTS = (0.25, 0.35, 0.5, 0.7)
 # The curve is drawn anew when the labels have grown by a tenth.
 GROWTH = 1.1
 LEAST_LABELS = 10
+# A model whose probabilities differ by less has learnt nothing.
+FLAT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,8 @@ class Curve:
         Accuracy that each lacks, by the probabilities of the last model over the table.
     changed : tuple of float
         Share of the table's rows that it answers otherwise.
-    right : tuple of ndarrays of bool
-        Which of the audit's rows each answers right, and last the model of `n` labels.
+    audited : tuple of Audited
+        The audit's rows as each answers them, and last the model of `n` labels.
     confidence : float
         Mean largest probability of the last model over the table.
     """
@@ -44,7 +47,7 @@ class Curve:
     counts: tuple[int, ...]
     losses: tuple[float, ...]
     changed: tuple[float, ...]
-    right: tuple[NDArray[np.bool_], ...]
+    audited: tuple[Audited, ...]
     confidence: float
 
     @property
@@ -112,27 +115,54 @@ class EarlierModels:
         place = {row: k for k, row in enumerate(self.rows.tolist())}
         audited = np.array([place[row] for row in passed.tolist()], dtype=np.intp)
         now = self.by_class(last.proba(sample), last)
+        if np.ptp(now) < FLAT:  # it answers nothing yet
+            return None
         answers, every = now.argmax(axis=1), np.arange(len(sample))
         top = float(now[every, answers].mean())
-        counts, losses, changed, right = [], [], [], []
+        counts, losses, changed, found = [], [], [], []
         for count in sorted({max(2, round(part * n)) for part in PARTS}):
             earlier = self.fit(count)
             if earlier is None:
                 continue
-            then = self.by_class(earlier.proba(sample), earlier).argmax(axis=1)
+            proba = self.by_class(earlier.proba(sample), earlier)
+            then = proba.argmax(axis=1)
             counts.append(count)
             losses.append(max(0.0, top - float(now[every, then].mean())))
             changed.append(float((then != answers).mean()))
-            right.append(self._right(earlier, codes, audited))
+            found.append(self._audited(earlier, codes, audited, sample, proba))
         if not counts:
             return None
-        right.append(self._right(last, codes, audited))
-        return Curve(n, tuple(counts), tuple(losses), tuple(changed), tuple(right), top)
+        found.append(self._audited(last, codes, audited, sample, now))
+        return Curve(n, tuple(counts), tuple(losses), tuple(changed), tuple(found), top)
 
-    def _right(self, fit: Fit, codes: Index, audited: Index) -> NDArray[np.bool_]:
-        """Which of the audit's rows a model answers right; those that taught it, held out."""
-        own = self.by_class(fit.held_out(), fit).argmax(axis=1)
-        later = self.rows[len(own) :]
+    def _audited(
+        self, fit: Fit, codes: Index, audited: Index, sample: Index, proba: Array
+    ) -> Audited:
+        """The audit's rows as a model answers them; those that taught it, held out."""
+        held_out = self.by_class(fit.held_out(), fit)
+        later = self.rows[len(held_out) :]
+        own = held_out
         if len(later):
-            own = np.append(own, self.by_class(fit.proba(later), fit).argmax(axis=1))
-        return np.asarray(own[audited] == codes[audited])
+            own = np.vstack([held_out, self.by_class(fit.proba(later), fit)])
+        return audited_rows(own[audited], codes[audited], sample, proba, fit.rows, held_out)
+
+
+def audited_rows(
+    proba: Array, codes: Index, sample: Index, of_sample: Array, labelled: Index, held_out: Array
+) -> Audited:
+    """The audit's rows beside the table.
+
+    Parameters
+    ----------
+    proba, codes : ndarrays
+        Of the audit's rows: probabilities by a model without each, and their classes.
+    sample, of_sample : ndarrays
+        Rows that stand for the table, and their probabilities.
+    labelled, held_out : ndarrays
+        Labelled rows, and their probabilities by a model without each, which count where the
+        sample holds them.
+    """
+    top = of_sample.max(axis=1)
+    _, at, own = np.intersect1d(sample, labelled, assume_unique=True, return_indices=True)
+    top[at] = held_out[own].max(axis=1)
+    return Audited(proba.argmax(axis=1) == codes, proba.max(axis=1), float(top.mean()))

@@ -81,7 +81,7 @@ def gains(n: int, losses: Sequence[tuple[int, float]], more: Array) -> Array:
 def forecast(
     goal: float,
     n: int,
-    right: int,
+    right: float,
     audited: int,
     confidence: float,
     losses: Sequence[tuple[int, float]],
@@ -94,8 +94,8 @@ def forecast(
         Accuracy.
     n : int
         Labels now.
-    right, audited : int
-        Audit rows answered right, and all of them.
+    right, audited : float and int
+        Audit rows answered right, by the corrected share, and all of them.
     confidence : float
         Mean largest probability over the table.
     losses : sequence of (number of labels, accuracy lost against now)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from kinlearn.active.audit import AUDIT, AuditRows, exact_interval
+from kinlearn.active.audit import AUDIT, Audited, AuditRows
 from kinlearn.active.book import Book, Event, read_event
-from kinlearn.active.curve import Curve, EarlierModels, drawn_at
+from kinlearn.active.curve import Curve, EarlierModels, audited_rows, drawn_at
 from kinlearn.active.forecast import Forecast, forecast
 from kinlearn.active.label_noise import contradicted, suspicion
 from kinlearn.active.panel import Panel, panel_of
@@ -444,13 +444,15 @@ class ActiveLearner:
         Parameters
         ----------
         exclude : iterable of int, default=()
-            Rows that somebody else is at work on.
+            Rows that somebody else is at work on; those that were asked for count towards the
+            audit's share.
 
         Returns
         -------
         int or None
             Row number; None when all rows are labelled.
         """
+        exclude = list(exclude)
         is_open = np.ones(self.n_rows, dtype=bool)
         is_open[[*self._book.labels, *exclude]] = False
         kept = is_open.copy()
@@ -458,12 +460,13 @@ class ActiveLearner:
         is_open = kept if kept.any() else is_open
         if not is_open.any():
             return None
-        row, how = self._choose(is_open)
+        out = {row: self._asked[row] for row in exclude if row in self._asked}
+        row, how = self._choose(is_open, out)
         self._asked[row] = how
         return row
 
-    def _choose(self, is_open: NDArray[np.bool_]) -> tuple[int, str]:
-        if self._audit.is_due(self._book.how):
+    def _choose(self, is_open: NDArray[np.bool_], out: dict[int, str]) -> tuple[int, str]:
+        if self._audit.is_due({**self._book.how, **out}):
             row = self._audit.next_row(is_open)
             assert row is not None
             return row, AUDIT
@@ -500,12 +503,26 @@ class ActiveLearner:
     # -- how good it is -----------------------------------------------------------------------
 
     def _audited(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-        """Held-out probabilities and codes of the audit's rows."""
+        """Held-out probabilities and codes of the audit's rows; none before there is a model."""
         rows = self._audit.passed(self._book.how)
+        rows = rows if self._fit() is not None else rows[:0]
         place = {row: k for k, row in enumerate(self._book.labels)}
         at = np.array([place[row] for row in rows.tolist()], dtype=np.intp)
         values = np.array(list(self._book.labels.values()))
         return self.held_out_proba()[at], np.searchsorted(self.classes_, values[at])
+
+    def _beside_table(self) -> Audited:
+        """The audit's rows, and how sure the model is of them and of the table."""
+
+        def make() -> Audited:
+            proba, codes = self._audited()
+            fit, sample = self._fit(), self._table.order[:N_COMPARED]
+            if fit is None or not len(codes):
+                return Audited(np.zeros(0, dtype=bool), np.zeros(0), float("nan"))
+            of_sample, held_out = self._by_class(fit.proba(sample), fit), self.held_out_proba()
+            return audited_rows(proba, codes, sample, of_sample, fit.rows, held_out)
+
+        return self._keep("beside table", make)
 
     def accuracy(self) -> Estimate:
         """Return the accuracy of the model on new rows of the table's kind.
@@ -515,13 +532,11 @@ class ActiveLearner:
         Returns
         -------
         (estimate, low, high)
-            From the audit's rows, each by the model without it, with the exact 95 % interval of
-            Clopper and Pearson. Without audit rows (nan, 0, 1).
+            From the audit's rows, each by the model without it, raised by how much surer the model
+            is of the table than of these; with the 95 % interval of Clopper and Pearson. Without
+            audit rows (nan, 0, 1).
         """
-        proba, codes = self._audited()
-        n_right = int((proba.argmax(axis=1) == codes).sum()) if self._fit() is not None else 0
-        n = len(codes) if self._fit() is not None else 0
-        return Estimate(n_right / n if n else float("nan"), *exact_interval(n_right, n))
+        return Estimate(*self._beside_table().figure)
 
     def panel(self) -> Panel:
         """Return what is known of the model by now: figures with intervals, and counts.
@@ -532,9 +547,15 @@ class ActiveLearner:
             See its attributes.
         """
         proba, codes = self._audited()
-        if self._fit() is None:
-            proba, codes = proba[:0], codes[:0]
-        return panel_of(proba, codes, self.classes_, self._counts(), self.n_rows, self._curve())
+        return panel_of(
+            self._beside_table(),
+            proba,
+            codes,
+            self.classes_,
+            self._counts(),
+            self.n_rows,
+            self._curve(),
+        )
 
     def forecast(self, goal: float) -> Forecast:
         """Return about how many more labels bring the accuracy to a goal.
@@ -558,11 +579,12 @@ class ActiveLearner:
         curve = self._curve()
         if curve is None:
             return Forecast(left, 0, left)
-        proba, codes = self._audited()
-        right = int((proba.argmax(axis=1) == codes).sum())
+        found = self._beside_table()
+        n_audit = len(found.right)
+        right = found.accuracy * n_audit if n_audit else 0.0
         losses = list(zip(curve.counts, curve.losses, strict=True))
-        found = forecast(float(goal), curve.n, right, len(codes), curve.confidence, losses)
-        return Forecast(*(min(count, left) for count in found))
+        more = forecast(float(goal), curve.n, right, n_audit, curve.confidence, losses)
+        return Forecast(*(min(count, left) for count in more))
 
     def _curve(self) -> Curve | None:
         """The learning curve, as it was last drawn."""

@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from kinlearn.active.audit import exact_interval
+from kinlearn.active.audit import Audited, exact_interval
 from kinlearn.active.curve import Curve
 
 Array: TypeAlias = NDArray[np.float64]
 Figure: TypeAlias = tuple[float, float, float]
 # Of answers that changed since there were half as many labels, so few are no reason to go on.
 SETTLED = 0.02
+# With fewer random rows nobody is told to stop, whatever changed.
+LEAST_AUDIT = 10
 LEAST = 1e-15  # probabilities below it count as this
 
 
@@ -30,9 +32,10 @@ class Panel:
     accuracy : tuple
         Share of rows answered right.
     log_loss : tuple
-        Mean of -log of the probability of the true class.
+        Mean of -log of the probability of the true class, by models without the row: new rows have
+        less.
     recall : dict
-        By class, the share of its rows that are found.
+        By class, the share of its rows that are found, by models without the row.
     labels_of : dict
         By class, the number of labels.
     learning_curve : list of (number of labels, accuracy)
@@ -55,6 +58,16 @@ class Panel:
     changed_by_half: float
     can_stop: str
 
+    @property
+    def settled(self) -> bool:
+        """Whether further labels are not worth their while."""
+        return is_settled(self.changed_by_half, self.n_audit)
+
+
+def is_settled(changed: float, n_audit: int) -> bool:
+    """Whether so few answers changed, seen by enough random rows, that one may stop."""
+    return bool(changed <= SETTLED and n_audit >= LEAST_AUDIT)
+
 
 def share(right: NDArray[np.bool_]) -> Figure:
     """A share with Clopper and Pearson's interval."""
@@ -75,10 +88,10 @@ def mean_figure(values: Array) -> Figure:
 def curve_figures(curve: Curve) -> list[tuple[int, Figure]]:
     """The accuracy of each model on the audit's rows."""
     counts = [*curve.counts, curve.n]
-    return [(n, share(right)) for n, right in zip(counts, curve.right, strict=True)]
+    return [(n, found.figure) for n, found in zip(counts, curve.audited, strict=True)]
 
 
-def in_words(curve: Curve | None) -> str:
+def in_words(curve: Curve | None, n_audit: int) -> str:
     """What further labels change."""
     if curve is None:
         return "Too few labels to tell what further ones change."
@@ -87,10 +100,11 @@ def in_words(curve: Curve | None) -> str:
         f"From {round(curve.n / 2)} to {curve.n} labels, {changed:.1%} of the answers changed; as "
         "many labels again are likely to change fewer."
     )
-    return f"You can stop: {said[0].lower()}{said[1:]}" if changed <= SETTLED else said
+    return f"You can stop: {said[0].lower()}{said[1:]}" if is_settled(changed, n_audit) else said
 
 
 def panel_of(
+    audited: Audited,
     proba: Array,
     codes: NDArray[np.intp],
     classes: NDArray,
@@ -106,11 +120,11 @@ def panel_of(
         n_labels=int(counts.sum()),
         n_rows=n_rows,
         n_audit=len(codes),
-        accuracy=share(right),
+        accuracy=audited.figure,
         log_loss=mean_figure(loss),
         recall={name: share(right[codes == k]) for k, name in enumerate(names)},
         labels_of={name: int(n) for name, n in zip(names, counts, strict=True)},
         learning_curve=[] if curve is None else curve_figures(curve),
         changed_by_half=float("nan") if curve is None else curve.changed_by_half,
-        can_stop=in_words(curve),
+        can_stop=in_words(curve, len(codes)),
     )

@@ -3,8 +3,9 @@
 A strategy is an entry in :data:`STRATEGIES`. It sees the rows that may be asked for, what the model
 says of them and how far they are from what is labelled, and returns one number a row; the largest
 is asked for. ``"mixed"`` is the default: rows the model is unsure of, the more so where they stand
-for others that are unlike anything labelled. The audit share is no strategy: its rows are drawn at
-random before the first label is known (:class:`~kinlearn.active.audit.AuditRows`).
+for others that are unlike anything labelled, which counts less as labels grow. The audit share is
+no strategy: its rows are drawn at random before the first label is known
+(:class:`~kinlearn.active.audit.AuditRows`).
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[np.float64]
 
-# The power of how much a row stands for; the larger, the more of the table is seen early on.
+# The power of how much a row stands for; the larger, the more of the table is seen early on. With
+# so many rows chosen it is half of that: what is left then is to settle what is unsure.
 FAMILIARITY_POWER = 0.25
+HALF_AFTER = 40
 # Rows that stand for nothing more than themselves still count as this part of the average.
 LEAST_GAIN = 0.1
 
@@ -78,11 +81,11 @@ def balanced(now: Situation) -> Array:
 
 
 def mixed(now: Situation) -> Array:
-    """Unsure rows, the more so where they stand for others that are unlike anything labelled."""
+    """Unsure rows, at first the more so where they stand for others unlike anything labelled."""
     if now.proba is None:
         return now.gain
     reach = now.gain + LEAST_GAIN * now.gain.mean() + np.finfo(np.float64).tiny
-    return unsure(now) * reach**FAMILIARITY_POWER
+    return unsure(now) * reach ** (FAMILIARITY_POWER / (1.0 + now.n_asked / HALF_AFTER))
 
 
 STRATEGIES: dict[str, Strategy] = {

@@ -40,8 +40,12 @@ class HoldingOut:
 
     @property
     def of_any_rows(self) -> bool:
-        """Whether it may be asked of a part: folds of the user's own speak of all rows."""
-        return isinstance(self.cv, (str, int, np.integer))
+        """Whether it may be asked of a part: folds of the user's own speak of all rows.
+
+        Of two groups one alone would be left, and nothing to hold out.
+        """
+        of_two = self.groups is not None and np.unique(self.groups).size <= 2
+        return isinstance(self.cv, (str, int, np.integer)) and not of_two
 
     def of(self, data: TrainingSet, max_rows: int | None = None) -> Validation:
         """What is held out of rows."""

@@ -16,6 +16,9 @@ from kinlearn.studio.rows import Rows
 from kinlearn.studio.seats import Seats
 from kinlearn.studio.store import LabelStore
 
+# Where answers come faster than fits, so many more rows are proposed at a time, at most.
+MOST_AHEAD = 10
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -112,9 +115,10 @@ class Desk:
     def retrain(self) -> int:
         """Tell the teacher what holds now; return the number of this change."""
         closed = self.history.skipped() | self.seats.rows()
+        behind = self.teacher.version - self.teacher.last.version
         wishes = replace(
             self.wishes,
-            n_next=max(1, self.seats.n_open),
+            n_next=max(1, self.seats.n_open) + min(behind, MOST_AHEAD),
             closed=frozenset(k for row in closed if (k := self.place(row)) is not None),
         )
         return self.teacher.tell(self.answers(), wishes)

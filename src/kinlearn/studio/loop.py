@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn import ActiveLearner
-from kinlearn.active.panel import SETTLED, Panel
+from kinlearn.active.panel import Panel
 from kinlearn.selection.hand_over import choose_threshold
 from kinlearn.studio.lessons import Answer, Wishes
 from kinlearn.studio.pool import Pool
@@ -112,13 +112,13 @@ class ActiveLoop:
         found = self.learner.forecast(goal)
         wanted = f"an accuracy of {100 * goal:.0f} %"
         range_ = f"{found.low} to {found.high} in four cases of five"
-        said = f"About {found.more} more labels to reach {wanted}: {range_}."
+        said = f"About {_labels(found.more)} to reach {wanted}: {range_}."
         if found.more == 0:
-            said = (
-                f"You have probably reached {wanted}; at most {found.high} more labels to be sure."
-            )
-        stop = panel.changed_by_half <= SETTLED
-        return {**found._asdict(), "sentence": said, "changes": panel.can_stop, "stop": stop}
+            said = f"You have probably reached {wanted}."
+            if found.high:
+                said = f"{said[:-1]}; if not, {_labels(found.high)} should do."
+        told = {"sentence": said, "changes": panel.can_stop, "stop": panel.settled}
+        return {**found._asdict(), **told}
 
     def _answerable(self, max_error: float) -> dict[str, Any]:
         """The share of unlabelled rows that may be answered, by the audit's rows."""
@@ -132,8 +132,9 @@ class ActiveLoop:
             return {"share": 0.0, "threshold": None, "max_error": max_error}
         wrong = held_out.argmax(axis=1) != truth
         threshold = choose_threshold(held_out.max(axis=1), wrong, max_error, _RISK).value
-        confident = learner.predict_proba(self._open_rows(labels)).max(axis=1) > threshold
-        share = float(confident.mean()) if confident.size else 0.0
+        rows, share = self._open_rows(labels), 0.0
+        if rows.size:
+            share = float((learner.predict_proba(rows).max(axis=1) > threshold).mean())
         return {
             "share": share,
             "threshold": float(threshold) if np.isfinite(threshold) else None,
@@ -143,6 +144,10 @@ class ActiveLoop:
     def _open_rows(self, labels: dict[int, Any]) -> NDArray[np.intp]:
         order = np.random.default_rng(2).permutation(len(self.pool.places))
         return np.array([row for row in order[: 2 * _JUDGED] if row not in labels][:_JUDGED], int)
+
+
+def _labels(more: int) -> str:
+    return f"{more} more {'label' if more == 1 else 'labels'}"
 
 
 def _entry(answer: Answer) -> dict[str, Any]:

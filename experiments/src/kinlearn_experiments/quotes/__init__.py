@@ -21,6 +21,7 @@ TOPICS = (
     "kernels",
     "suspects",
     "prediction_sets",
+    "labelling",
 )
 
 
