@@ -135,9 +135,13 @@ def advice(sums: dict[str, Any], classes: list[str], prior: list[float] | None) 
     full = counts >= 5
     p, right = p[full] / counts[full], right[full] / counts[full]
     if full.sum() >= 2 and np.polyfit(p, right, 1)[0] > 0.3:
+        if sums["right"] > sums["stated"]:
+            return (
+                "Are these rows that the model was trained on? It is right more often of those. "
+                "Else all answers are stated too low: calibrate the model again on rows of today."
+            )
         return (
-            "Surer answers are still right more often, but all are stated too "
-            f"{'high' if sums['right'] < sums['stated'] else 'low'}: calibrate the model again on "
-            "rows of today."
+            "Surer answers are still right more often, but all are stated too high: calibrate the "
+            "model again on rows of today."
         )
     return "Surer answers are no longer right more often: train the model anew with rows of today."
