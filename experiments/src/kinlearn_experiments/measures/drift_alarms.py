@@ -173,7 +173,7 @@ def draw(cells: dict[str, Any], path: Path) -> None:
     """The share of streams with an alarm by the size of the change."""
     figure, axes = subplots(1, 3, panel_size=(3.9, 3.4), sharey=True)
     first, *others = SIZES
-    panels = (
+    panels: tuple[tuple[dict[str, tuple[float, ...]], str], ...] = (
         ({first: SIZES[first]}, "a column moves by so many deviations"),
         ({each: SIZES[each] for each in others}, "so much more of all rows"),
         ({"labels": WRONG}, "so many more answers are wrong"),
@@ -187,8 +187,10 @@ def draw(cells: dict[str, Any], path: Path) -> None:
         ax.axhline(0.05, color="0.6", linewidth=0.8, linestyle="--")
         ax.set(xlabel=under, ylim=(-0.03, 1.03), xlim=(0, None))
         if len(curves) > 1:
-            where = {"loc": "lower center", "bbox_to_anchor": (0.5, 0.99)}
-            ax.legend(frameon=False, fontsize=8, ncol=2, columnspacing=1.0, **where)
+            ax.legend(
+                frameon=False, fontsize=8, ncol=2, columnspacing=1.0, loc="lower center",
+                bbox_to_anchor=(0.5, 0.99),
+            )  # fmt: skip
     axes[0, 0].set_ylabel("share of streams with an alarm")
     figure.savefig(path, dpi=110)
 

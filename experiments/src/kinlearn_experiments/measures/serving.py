@@ -139,8 +139,10 @@ def single_rows(
 ) -> dict[str, float]:
     """Waiting times of single rows, and of what computes nothing, in turns."""
     X = np.random.default_rng(2).normal(size=(1, FEATURES))
-    row, empty = ("POST", INFER, *raw_request(X)), ("GET", "/ping", b"", {})
-    own, waited = time.process_time(), {"": [], "ping ": []}
+    row = ("POST", INFER, *raw_request(X))
+    empty: tuple[str, str, bytes, dict[str, str]] = ("GET", "/ping", b"", {})
+    waited: dict[str, list[float]] = {"": [], "ping ": []}
+    own = time.process_time()
     for _ in range(200):
         model.predict_proba(X)
     bare = (time.process_time() - own) / 200
