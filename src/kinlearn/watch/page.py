@@ -11,7 +11,7 @@ from kinlearn.report.html import Markup, document, figure, html, meter, paragrap
 from kinlearn.report.svg import Plot
 
 _STYLE = (
-    "<style>.when{white-space:nowrap}"
+    "<style>@media(min-width:700px){.when{white-space:nowrap}}"
     ".bad{border-bottom:3px solid var(--warm)}.fine{border-bottom:3px solid var(--good)}"
     ".figures dd small{color:var(--soft);font-size:.8rem;display:block}</style>"
 )
