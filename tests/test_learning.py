@@ -133,6 +133,28 @@ def test_one_command_goes_back(tmp_path):
         Versions(path).put_back(None)
 
 
+def test_going_back_drops_what_is_not_yet_in_a_version_of_one_of_several_models(tmp_path):
+    start = save_stream(tmp_path / "m.kin")
+    save_stream(tmp_path / "other.kin", reg=0.1)
+    X, y = served_models.numbers(60, seed=3)
+    watch = str(watch_file(tmp_path))
+    with service_of(tmp_path, watch=watch) as client:
+        for name in ("m", "other"):
+            client.post(f"/models/{name}/feedback", json=told(X[:30], y[:30]))
+    with service_of(tmp_path, watch=watch) as client:
+        for name in ("m", "other"):
+            client.post(f"/models/{name}/feedback", json=told(X[30:], y[30:], 30))
+        client.app.state.service.learners.clear()  # the service ends before it writes a version
+    said = CliRunner().invoke(app, ["rollback", str(tmp_path / "m.kin"), "--json"])
+    assert json.loads(said.stdout)["version"] == 0, said.output
+    with service_of(tmp_path, watch=watch) as client:
+        service = client.app.state.service
+        service.flush()
+        found = service.registry.get("m").model
+        np.testing.assert_array_equal(found.predict_proba(X), start.predict_proba(X))
+        assert service.registry.get("other").model[-1].statistics_.n_rows == 210
+
+
 def test_a_row_is_forgotten_on_request_in_all_that_is_kept(tmp_path):
     path = tmp_path / "m.kin"
     start = save_stream(path)

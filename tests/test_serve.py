@@ -10,10 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
+import kinlearn
 import served_models
+from kinlearn import LSPC, TableFeatures
+from kinlearn.answering.answers import answer_rows
 from kinlearn.answering.served_model import load_served
 from kinlearn.cells.refusals import TableError
+from kinlearn.service import batching
 from kinlearn.service.describing import openapi_document
 from kinlearn.service.registry import Registry
 from kinlearn.service.running import read_token
@@ -186,6 +191,19 @@ def test_a_model_of_dates_shows_known_rows_and_keeps_rows(tmp_path):
             headers = {"Inference-Header-Content-Length": str(len(head))}
             found = client.post("/v2/models/dated/infer", content=head + raw, headers=headers)
             assert found.json()["outputs"][1]["data"] == list(said["probabilities"].values())
+
+
+def test_a_pipeline_from_python_may_read_dates(tmp_path):
+    days = np.datetime64("2024-01-01", "us") + np.arange(120) * np.timedelta64(86_400_000_000)
+    rows = served_models.rows_of_table().assign(day=days).drop(columns=["site"])
+    y = rows.pop("state")
+    model = make_pipeline(TableFeatures(), LSPC()).fit(rows, y)
+    kinlearn.save(model, tmp_path / "m.kin")
+    with served_models.client_of(tmp_path / "m.kin") as client:
+        asked = [GOOD | {"day": "2024-02-01"}, GOOD | {"day": None}]
+        found = client.post("/predict", json=asked).json()["answers"]
+        frame = pd.DataFrame([GOOD, GOOD]).assign(day=pd.to_datetime(["2024-02-01", None]))
+        np.testing.assert_allclose(probabilities(found), model.predict_proba(frame), atol=1e-12)
 
 
 def test_a_task_is_a_column(folder):
@@ -433,6 +451,29 @@ def test_no_answer_is_mixed_of_two_models_while_they_are_swapped(tmp_path):
             for each in asking:
                 each.result()
     assert len(seen) == 2
+
+
+def test_a_row_alone_goes_to_no_other_thread_once_its_model_was_quick(folder, monkeypatch):
+    threads = []
+
+    def seen(*given, **options):
+        threads.append(threading.current_thread().name)
+        return answer_rows(*given, **options)
+
+    monkeypatch.setattr(batching, "answer_rows", seen)
+    row = dict.fromkeys(("x0", "x1", "x2", "x3"), 0.5)
+    with served_models.client_of(folder / "plain.kin") as client:
+        for limit, many, elsewhere in (
+            (60.0, 1, True),
+            (60.0, 1, False),
+            (60.0, 2, True),
+            (60.0, 1, False),
+            (0.0, 1, True),
+        ):
+            monkeypatch.setattr(batching, "QUICK_SECONDS", limit)
+            answers = client.post("/predict", json=[row] * many).json()["answers"]
+            assert len(answers) == many
+            assert threads.pop().startswith("kinlearn-answers") is elsewhere
 
 
 def test_requests_at_once_are_answered_together_and_none_is_lost(client, model):

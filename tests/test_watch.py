@@ -17,7 +17,7 @@ from kinlearn.cli import app
 from kinlearn.tables.input_profile import profile_inputs
 from kinlearn.watch.betting import log_stakes, wealth
 from kinlearn.watch.expected import Usual, expected_accuracy, of_sums, shares_by_em
-from kinlearn.watch.feedback import added, alarm_of, judged, sums_of
+from kinlearn.watch.feedback import added, advice, alarm_of, judged, sums_of
 from kinlearn.watch.page import monitor_page
 from kinlearn.watch.store import Store
 from kinlearn.watch.watching import Watch
@@ -181,6 +181,27 @@ def folder(tmp_path_factory):
 def records(rows, label=True):
     given = rows if label else rows.drop(columns=["state"])
     return json.loads(given.to_json(orient="records"))
+
+
+@pytest.mark.parametrize(
+    ("right", "words"),
+    [
+        (lambda p, rng: rng.random(len(p)) < p - 0.2, "all are stated too high"),
+        (lambda p, rng: rng.random(len(p)) < p + 0.2, "rows that the model was trained on?"),
+        (lambda p, rng: rng.random(len(p)) < 0.5, "no longer right more often: train"),
+    ],
+)
+def test_what_to_do_is_said_by_how_labels_part_from_what_was_stated(right, words):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.5, 0.8, 2000)
+    answers = np.arange(2000) % 2  # classes stay as frequent as they were
+    proba = np.where(np.arange(2)[None, :] == answers[:, None], p[:, None], 1 - p[:, None])
+    truth = np.where(right(p, rng), answers, 1 - answers)
+    sums = sums_of(proba, truth, answers)
+    assert words in advice(sums, ["ill", "well"], [0.5, 0.5])
+    # weighing classes anew helps where the order of the answers still holds
+    is_flat = "no longer" in words
+    assert ("with_prior" in advice(sums, ["ill", "well"], [0.7, 0.3])) is not is_flat
 
 
 def test_labels_count_once_and_are_judged(folder, tmp_path):

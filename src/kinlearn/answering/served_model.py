@@ -222,9 +222,12 @@ def _of_estimator(
         if not bare.model_.labels.indicator:
             raise ValueError("it answers for several columns of classes at once")
         labels = [str(each) for each in bare.model_.labels.names]
+    dates = _date_columns(model)
+    numeric = [c["name"] for c in columns if c["type"] != "category" and c["name"] not in dates]
     schema = TableSchema(
-        numeric=[c["name"] for c in columns if c["type"] != "category"],
+        numeric=numeric,
         categorical=[c["name"] for c in columns if c["type"] == "category"],
+        dates=dates,
         labels=labels,
         task=task,
     )
@@ -233,6 +236,12 @@ def _of_estimator(
     if task is not None:
         levels[task] = {str(each) for each in bare.tasks_.tolist()}
     return ServedModel(name, model, schema, checksum, info, False, named, levels)
+
+
+def _date_columns(model: Any) -> list[str]:
+    """The columns that the first step of a pipeline reads as dates."""
+    first = model.steps[0][1] if hasattr(model, "steps") else None
+    return list(first.dates_) if isinstance(first, TableFeatures) else []
 
 
 def _task_column(model: Any, bare: Any) -> Any:

@@ -19,7 +19,8 @@ def rollback(
     ] = None,
     show: Annotated[bool, typer.Option("--list", help="Only show the versions there are.")] = False,
     watch: Annotated[
-        Path | None, typer.Option(help="File of the watch, if kinlearn serve was given one.")
+        Path | None,
+        typer.Option(help="File of the watch, if it is not beside the model."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -33,12 +34,11 @@ def rollback(
         from kinlearn.cells.refusals import TableError
         from kinlearn.learning.learner import roll_back
         from kinlearn.learning.versions import Noted, Versions
-        from kinlearn.service.running import watch_file
 
         if not model.is_file():
             raise TableError(f"There is no file {model}.")
         if not show:
-            roll_back(model, watch or watch_file(model), to)
+            roll_back(model, watch, to)
         present = Noted.of(kinlearn.model_info(model)).version
         kept = Versions(model).numbers()
         terminal.say(

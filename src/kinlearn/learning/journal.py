@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -130,3 +131,14 @@ class Journal:
         """Drop the notes of what was begun and is in no file."""
         with self.store.change() as base:
             base.execute("DELETE FROM forgotten WHERE name = ? AND number > ?", (self.name, number))
+
+
+def lines_in(path: Path) -> set[str]:
+    """The models that learn whose journal is in a file of a watch."""
+    base = sqlite3.connect(path)
+    try:
+        return {line for (line,) in base.execute("SELECT line FROM lines")}
+    except sqlite3.DatabaseError:  # of a watch of models that do not learn, or no watch
+        return set()
+    finally:
+        base.close()

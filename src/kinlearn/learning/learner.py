@@ -23,10 +23,10 @@ from kinlearn.answering.refusals import Refusal
 from kinlearn.answering.rows import Rows, cells_of, rows_of_records
 from kinlearn.answering.served_model import ServedModel, checksum_of
 from kinlearn.cells.refusals import TableError
-from kinlearn.learning.journal import Journal
+from kinlearn.learning.journal import Journal, lines_in
 from kinlearn.learning.versions import Noted, Versions
 from kinlearn.pipelines import before_last, last_step
-from kinlearn.watch.store import Store
+from kinlearn.watch.store import WATCH_SUFFIX, Store
 
 log = logging.getLogger("kinlearn.learning")
 # A version is written after so many rows, or so many seconds after the first of fewer.
@@ -245,22 +245,26 @@ def _first_of_each(ids: Sequence[str | None], known: set[str]) -> NDArray[np.int
     return np.array(fresh, dtype=np.intp)
 
 
-def roll_back(path: Path, watch: Path, version: int | None) -> int:
+def roll_back(path: Path, watch: Path | None, version: int | None) -> int:
     """Serve an earlier version again; what was learnt since is dropped.
 
     Parameters
     ----------
     path : Path
         The file that is served.
-    watch : Path
-        The file of the watch.
+    watch : Path, optional
+        The file of the watch; when left out, that one beside the model which holds its journal.
     version : int, optional
         Which one; the one before the present one when left out.
     """
-    store = Store(watch)
-    try:
-        back = Versions(path).put_back(version)
-        Journal(store, path.stem).drop()
-        return back
-    finally:
-        store.close()
+    line = Noted.of(kinlearn.model_info(path)).line
+    beside = sorted(path.parent.glob(f"*{WATCH_SUFFIX}"))
+    given = [each for each in beside if line in lines_in(each)] if watch is None else [watch]
+    back = Versions(path).put_back(version)
+    for each in given:
+        store = Store(each)
+        try:
+            Journal(store, path.stem).drop()
+        finally:
+            store.close()
+    return back

@@ -3,19 +3,27 @@
 While one product is under way those that arrive wait for it, and are then answered together; when
 none is, a row is answered at once. So nobody waits longer than for the product before, which has a
 bounded number of rows: a large request goes in parts, and lets others in between.
+
+A row that comes alone is answered where it arrives if its model was quick the last time: handing it
+to a thread and back can take a busy machine longer than the product does.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 from kinlearn.answering.answers import RowAnswers, answer_rows, joined
 from kinlearn.answering.refusals import Refusal
 from kinlearn.answering.rows import Rows, together
 from kinlearn.answering.served_model import ServedModel
+
+# A product that takes less is not worth another thread.
+QUICK_SECONDS = 0.001
 
 
 @dataclass(eq=False)
@@ -51,6 +59,8 @@ class Batcher:
         self._n_waiting = 0
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="kinlearn-answers")
         self._work: asyncio.Task[None] | None = None
+        # processor time of the last row that was answered alone
+        self._seconds: WeakKeyDictionary[ServedModel, float] = WeakKeyDictionary()
 
     async def answer(
         self, served: ServedModel, rows: Rows, *, familiarity: bool = True
@@ -86,7 +96,14 @@ class Batcher:
     async def _drain(self) -> None:
         loop = asyncio.get_running_loop()
         while batch := self._next():
-            found = await loop.run_in_executor(self._pool, _answer_together, batch)
+            alone = len(batch) == 1 and len(batch[0].rows) == 1
+            model = batch[0].served
+            if alone and self._seconds.get(model, QUICK_SECONDS) < QUICK_SECONDS:
+                found, seconds = _timed(batch)
+            else:
+                found, seconds = await loop.run_in_executor(self._pool, _timed, batch)
+            if alone:
+                self._seconds[model] = seconds
             self.products += 1
             for each, answer in zip(batch, found, strict=True):
                 if each.answer.done():  # its client has gone
@@ -118,6 +135,12 @@ class Batcher:
         if self._work is not None and not self._work.done():
             await self._work
         self._pool.shutdown()
+
+
+def _timed(batch: list[_Waiting]) -> tuple[list[RowAnswers | BaseException], float]:
+    """The answers, and what they took of the processor."""
+    begun = time.thread_time()
+    return _answer_together(batch), time.thread_time() - begun
 
 
 def _answer_together(batch: list[_Waiting]) -> list[RowAnswers | BaseException]:

@@ -15,6 +15,7 @@ from kinlearn.cells.refusals import TableError
 from kinlearn.cores import available_cores
 from kinlearn.optional import require
 from kinlearn.service.settings import VARIABLE, Settings
+from kinlearn.watch.store import WATCH_SUFFIX
 
 STOP_SECONDS = 30
 START_SECONDS = 300
@@ -36,9 +37,9 @@ def read_token(path: Path) -> str:
 def watch_file(model: Path) -> Path:
     """Where the watch of a model or a folder of models is kept, if its folder can be written to."""
     if model.is_dir():
-        path = model / "kinlearn.watch.sqlite"
+        path = model / f"kinlearn{WATCH_SUFFIX}"
     else:
-        path = model.with_name(f"{model.stem}.watch.sqlite")
+        path = model.with_name(f"{model.stem}{WATCH_SUFFIX}")
     if os.access(path if path.exists() else path.parent, os.W_OK):
         return path
     return Path(tempfile.mkdtemp(prefix="kinlearn-")) / path.name

@@ -122,22 +122,27 @@ def advice(sums: dict[str, Any], classes: list[str], prior: list[float] | None) 
     n = seen.sum()
     if n < _LEAST_FOR_ADVICE:
         return "Wait for more labels before anything is changed."
+    counts, p, right = (np.array(part) for part in sums["bins"])
+    full = counts >= 5
+    p, right = p[full] / counts[full], right[full] / counts[full]
+    rises = full.sum() >= 2 and np.polyfit(p, right, 1)[0] > 0.3
     share = seen / n
     usual = np.array(sums["expected"]) / sums["rows"] if prior is None else np.array(prior)
     moved = np.abs(share - usual) / np.sqrt(np.maximum(usual * (1 - usual), 1e-6) / n)
-    if moved.max() > 4.0 and np.abs(share - usual).max() > 0.05:
+    if rises and moved.max() > 4.0 and np.abs(share - usual).max() > 0.05:
         at = dict(zip(classes, [round(float(each), 3) for each in share], strict=True))
         return (
             "Classes come more or less often than in training: if each still looks as it did, "
             f"re-weigh the model with kinlearn.with_prior(model, {at}); else train it anew."
         )
-    counts, p, right = (np.array(part) for part in sums["bins"])
-    full = counts >= 5
-    p, right = p[full] / counts[full], right[full] / counts[full]
-    if full.sum() >= 2 and np.polyfit(p, right, 1)[0] > 0.3:
+    if rises:
+        if sums["right"] > sums["stated"]:
+            return (
+                "Are these rows that the model was trained on? It is right more often of those. "
+                "Else all answers are stated too low: calibrate the model again on rows of today."
+            )
         return (
-            "Surer answers are still right more often, but all are stated too "
-            f"{'high' if sums['right'] < sums['stated'] else 'low'}: calibrate the model again on "
-            "rows of today."
+            "Surer answers are still right more often, but all are stated too high: calibrate the "
+            "model again on rows of today."
         )
     return "Surer answers are no longer right more often: train the model anew with rows of today."

@@ -11,7 +11,8 @@ from kinlearn.report.html import Markup, document, figure, html, meter, paragrap
 from kinlearn.report.svg import Plot
 
 _STYLE = (
-    "<style>.bad{border-bottom:3px solid var(--warm)}.fine{border-bottom:3px solid var(--good)}"
+    "<style>@media(min-width:700px){.when{white-space:nowrap}}"
+    ".bad{border-bottom:3px solid var(--warm)}.fine{border-bottom:3px solid var(--good)}"
     ".figures dd small{color:var(--soft);font-size:.8rem;display:block}</style>"
 )
 _CAVEAT = "The accuracy expected is for rows like those of the training: it may be too high now."
@@ -85,7 +86,12 @@ def _grouped(alarms: list[dict[str, Any]]) -> list[list[object]]:
     for each in alarms:
         found.setdefault((each["kind"], each["column"]), []).append(each)
     return [
-        [column or kind, each[0]["sentence"], len(each), _when(each[0]["at"])]
+        [
+            column or kind.replace("feedback below", "labels").replace("feedback above", "labels"),
+            each[0]["sentence"],
+            len(each),
+            Markup(f"<span class=when>{_when(each[0]['at'])}</span>"),
+        ]
         for (kind, column), each in found.items()
     ]
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from kinlearn.watch.feedback import added
 
+WATCH_SUFFIX = ".watch.sqlite"
 # Bounds on what is kept.
 MOST_WINDOWS = 2000
 MOST_ALARMS = 1000

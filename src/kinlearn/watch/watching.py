@@ -298,14 +298,15 @@ def _joined(waiting: list[tuple[Rows, RowAnswers]]) -> list[tuple[Rows, RowAnswe
     """The same rows in fewer pieces: single rows take long when each is looked at alone."""
     found: list[tuple[Rows, RowAnswers]] = []
     few: list[tuple[Rows, RowAnswers]] = []
+    n_few = 0
     for each in [*waiting, None]:
-        n_few = sum(len(answers) for _, answers in few)
         if few and (each is None or n_few + len(each[1]) > _PIECE):
             rows, answers = zip(*few, strict=True)
             found.append((together(rows), joined(list(answers))))
-            few = []
+            few, n_few = [], 0
         if each is not None:
             few.append(each)
+            n_few += len(each[1])
     return found
 
 

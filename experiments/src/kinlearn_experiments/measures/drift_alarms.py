@@ -187,8 +187,10 @@ def draw(cells: dict[str, Any], path: Path) -> None:
         ax.axhline(0.05, color="0.6", linewidth=0.8, linestyle="--")
         ax.set(xlabel=under, ylim=(-0.03, 1.03), xlim=(0, None))
         if len(curves) > 1:
-            where = {"loc": "lower center", "bbox_to_anchor": (0.5, 0.99)}
-            ax.legend(frameon=False, fontsize=8, ncol=2, columnspacing=1.0, **where)
+            ax.legend(
+                frameon=False, fontsize=8, ncol=2, columnspacing=1.0, loc="lower center",
+                bbox_to_anchor=(0.5, 0.99),
+            )  # fmt: skip
     axes[0, 0].set_ylabel("share of streams with an alarm")
     figure.savefig(path, dpi=110)
 

@@ -141,8 +141,8 @@ def single_rows(
     X = np.random.default_rng(2).normal(size=(1, FEATURES))
     row = ("POST", INFER, *raw_request(X))
     empty: tuple[str, str, bytes, dict[str, str]] = ("GET", "/ping", b"", {})
-    own = time.process_time()
     waited: dict[str, list[float]] = {"": [], "ping ": []}
+    own = time.process_time()
     for _ in range(200):
         model.predict_proba(X)
     bare = (time.process_time() - own) / 200
