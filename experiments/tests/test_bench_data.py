@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinlearn_experiments.bench.data import splits
+from kinlearn_experiments.bench.data import multilabel, splits
 from kinlearn_experiments.bench.data.folder import read_csv_one_hot
 from kinlearn_experiments.bench.data.single import draw
 from kinlearn_experiments.bench.suites import SUITES
@@ -75,6 +75,17 @@ def test_rare_classes_and_constant_features_are_left_out(rng):
     assert set(codes) == {0, 1}
     assert set(problem.truth[0]) == {0, 1}
     np.testing.assert_allclose([rows.mean(), rows.std()], [0, 1], atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int64", "bool"])
+def test_of_many_labels_the_most_evenly_split_are_kept(rng, kind):
+    X, shares = rng.normal(size=(400, 3)), np.linspace(0.1, 0.9, 17)
+    Y = (rng.random((400, 17)) < shares).astype(kind)
+    labels = multilabel.draw(lambda seed: (X, Y), 200, 0).train[1]
+    assert labels.shape[1] == multilabel.MOST_LABELS
+    # the two that are left out are at the ends
+    assert 0.1 < labels.mean(axis=0).min() < labels.mean(axis=0).max() < 0.9
+    np.testing.assert_allclose(labels.mean(axis=0), shares[1:-1], atol=0.15)
 
 
 def test_rows_of_every_group_are_drawn():

@@ -170,6 +170,22 @@ def test_a_method_that_ran_out_of_time_is_not_tried_on_other_splits(tmp_path, mo
     assert late[1]["reason"] == "the first split was not finished after 0.3 s"
 
 
+def test_finished_cells_are_measured_again_when_asked(tmp_path, monkeypatch):
+    asked = {"seeds": 1, "data": ["iris", "wine"], "methods": ["Logistic regression"]}
+    first, second = ({"status": "done", "log_loss": loss} for loss in (0.5, 0.4))
+    monkeypatch.setattr("kinlearn_experiments.bench.runner.run_cell", lambda key, limit: first)
+    journal = Journal(tmp_path)
+    keys = run(Plan(["single"], **asked), journal)
+    journal.finish()
+    monkeypatch.setattr("kinlearn_experiments.bench.runner.run_cell", lambda key, limit: second)
+    journal = Journal(tmp_path)
+    again = run(Plan(["single"], **asked | {"data": ["iris"]}), journal, again=True)
+    assert len(keys) == 4
+    losses = {key: cell["log_loss"] for key, cell in journal.cells.items()}
+    assert losses == {key: 0.4 if key in again else 0.5 for key in keys}
+    assert {key.data for key in again} == {"iris"}
+
+
 def test_sizes_and_roles_choose_cells_that_stand_side_by_side(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "kinlearn_experiments.bench.runner.run_cell", lambda key, limit: {"status": "done"}

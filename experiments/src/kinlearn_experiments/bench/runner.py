@@ -162,6 +162,7 @@ def run(
     journal: Journal,
     *,
     retry: bool = False,
+    again: bool = False,
     report: Callable[[Key, dict[str, Any] | None], None] | None = None,
 ) -> list[Key]:
     """Measure what is missing, keep every cell at once; return the keys of all cells wanted.
@@ -172,6 +173,8 @@ def run(
     journal : Journal
     retry : bool
         Whether to try failed cells again.
+    again : bool
+        Whether to measure finished cells again, too: those of methods that have changed.
     report : callable of (key, cell), optional
         Called with None before a cell is measured, and with the cell when it is known.
     """
@@ -181,7 +184,7 @@ def run(
         for key in plan.cells():
             keys.append(key)
             stored = journal.cells.get(key)
-            if not is_finished(stored, plan.limit, retry):
+            if again or not is_finished(stored, plan.limit, retry):
                 tell(key, None)
                 journal.add(_measured(key, plan.quick, plan.limit, journal))
             tell(key, journal.cells[key])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -67,6 +67,9 @@ def bench(
         bool, typer.Option("--json", help="Print the results as JSON instead of tables.")
     ] = False,
     retry: Annotated[bool, typer.Option("--retry", help="Try failed cells again.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Measure the cells asked for anew, finished or not.")
+    ] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget the folder's results.")] = False,
     page: Annotated[
         Path | None,
@@ -75,7 +78,7 @@ def bench(
 ) -> None:
     """Measure kinlearn beside its rivals: identical splits, each tuned by its own best practice.
 
-    Finished cells are kept at once and are never measured again: stop it when you like.
+    Finished cells are kept at once and are not measured again: stop it when you like.
     """
     # Imported here so that --help does not wait for what only the benchmark needs, and because the
     # command line, when it is imported, loads this module.
@@ -107,12 +110,19 @@ def bench(
         elif page is not None:
             _write_page(out, page, console)
         else:
-            _measure(plan, out, console, retry=retry, fresh=fresh, json_output=json_output)
+            how = Rerun(retry=retry, again=again, fresh=fresh)
+            _measure(plan, out, console, how, json_output=json_output)
 
 
-def _measure(
-    plan: Plan, out: Path, console: Console, *, retry: bool, fresh: bool, json_output: bool
-) -> None:
+class Rerun(NamedTuple):
+    """What becomes of stored cells: failed ones tried again, all measured again, none kept."""
+
+    retry: bool
+    again: bool
+    fresh: bool
+
+
+def _measure(plan: Plan, out: Path, console: Console, how: Rerun, *, json_output: bool) -> None:
     from kinlearn_experiments.bench.journal import RESULTS, Journal
     from kinlearn_experiments.bench.plots import draw_all
     from kinlearn_experiments.bench.report import (
@@ -127,7 +137,7 @@ def _measure(
     from kinlearn_experiments.commands.bench_progress import CellProgress
     from kinlearn_experiments.results import readable
 
-    journal = Journal(out, fresh=fresh)
+    journal = Journal(out, fresh=how.fresh)
     check_folder(plan, journal)
     for name, reason in plan.left_out().items():
         console.print(f"Left out: {name}, {reason}.", highlight=False, soft_wrap=True)
@@ -141,7 +151,7 @@ def _measure(
     stopped = False
     with CellProgress(console, wanted) as progress:
         try:
-            keys = run(plan, journal, retry=retry, report=progress)
+            keys = run(plan, journal, retry=how.retry, again=how.again, report=progress)
         except KeyboardInterrupt:
             stopped = True
             keys = [key for key in plan.cells() if key in journal.cells]
@@ -172,7 +182,8 @@ def _measure(
     for path in paths:
         console.print(f"Written: {path.resolve()}", soft_wrap=True, highlight=False)
     if stopped:
-        console.print("Stopped; the same command goes on from here.")
+        then = "what was measured is kept" if how.again else "the same command goes on from here"
+        console.print(f"Stopped; {then}.")
         raise typer.Exit(code=130)
 
 

@@ -29,7 +29,7 @@ def draw(load: Callable[[int], Data], n_train: int, seed: int) -> Problem:
     n_train = min(n_train, len(X) // 2)
     order = np.random.RandomState(seed).permutation(len(X))
     train, test = order[:n_train], order[n_train : n_train + TEST_ROWS]
-    on = Y[train].sum(axis=0)
+    on = Y[train].sum(axis=0, dtype=np.int64)  # of numbers without a sign, differences would wrap
     usable = (on >= LEAST_MEMBERS) & (n_train - on >= LEAST_MEMBERS)
     rows, others = standardised(X[train], X[test])
     even = np.argsort(np.abs(2 * on - n_train), kind="stable")
