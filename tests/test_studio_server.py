@@ -339,3 +339,10 @@ def test_the_command_prints_an_address_that_answers(tmp_path):
             process.send_signal(signal.SIGINT)
             said, _ = process.communicate(timeout=60)
     assert "0 labels are in" in said
+
+
+def test_an_answer_is_sent_at_once():
+    with listen(0) as door, socket.create_connection(door.getsockname()):
+        accepted, _ = door.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
