@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kinlearn_experiments.measures import unseen_tables
 from kinlearn_experiments.measures.kernels import WAYS, ratios
 from kinlearn_experiments.quotes.registry import quote
 from kinlearn_experiments.quotes.stored import cells
@@ -39,3 +40,11 @@ def sets() -> str:
         "time",
     ]
     return table(header, rows)
+
+
+@quote("kernels.unseen")
+def unseen() -> str:
+    """The default over the Gaussian alone on tables these were not chosen on."""
+    stored = cells("unseen_tables.json")
+    lines = [unseen_tables.line(stored, size) for size in unseen_tables.SIZES]
+    return table(unseen_tables.header(), lines)
