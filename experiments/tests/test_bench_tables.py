@@ -16,11 +16,11 @@ HELD = ["bands", "bupa", "heart", "mammographic", "monk-2", "mushroom", "ring", 
 def table(monkeypatch, tmp_path):
     """Write lines as a table of the data folder, and give its name."""
     monkeypatch.setenv("KINLEARN_DATA", str(tmp_path))
-    tables.read_table.cache_clear()
+    tables.columns_of.cache_clear()
     yield lambda lines: (tmp_path / "t.csv.gz").write_bytes(
         gzip.compress("\n".join(lines).encode())
     )
-    tables.read_table.cache_clear()
+    tables.columns_of.cache_clear()
 
 
 def test_cells_are_read_as_numbers_or_categories(table):
@@ -62,7 +62,7 @@ def test_test_rows_change_nothing_that_is_learnt(table, rng):
     drawn = []
     for far in (7, 7000):
         table(lines(far))
-        tables.read_table.cache_clear()
+        tables.columns_of.cache_clear()
         drawn.append(tables.draw("t.csv.gz", 40, 0))
     np.testing.assert_array_equal(drawn[0].train[0], drawn[1].train[0])
     assert drawn[0].train[0].shape == (40, 3)

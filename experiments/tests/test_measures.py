@@ -1,5 +1,6 @@
 """The measures run, on sizes that say nothing about speed."""
 
+import gzip
 import json
 from pkgutil import iter_modules
 
@@ -262,3 +263,20 @@ def test_the_wait_for_the_next_row(measure, tmp_path, capsys, monkeypatch):
     assert len(cells["40/exact, HTTP"]["wall_ms"]) == 2
     assert cells["40/exact, session"]["exact"] == 2
     assert "exact" in capsys.readouterr().out
+
+
+def test_unseen_tables_are_read_from_a_folder(measure, tmp_path, monkeypatch):
+    unseen_tables = measure("unseen_tables")
+    monkeypatch.setattr(unseen_tables, "SOURCES", {"made": ("nowhere", "class")})
+    numbers = np.random.default_rng(0).normal(size=90)
+    rows = [f"{x:.3f},{k},{'ab'[int(x > 0)]}" for x, k in zip(numbers, "uvw" * 30, strict=True)]
+    with gzip.open(tmp_path / "made.csv.gz", "wt", encoding="utf-8") as file:
+        file.write("x,kind,class\n" + "\n".join(rows) + "\n")
+    out = tmp_path / "r.json"
+    unseen_tables.main(["--folder", str(tmp_path), "--sizes", "40", "1500", "--out", str(out)])
+    cells = json.loads(out.read_text())["cells"]
+    assert set(cells) == {"made/rbf/40/0", "made/default/40/0"}
+    line = unseen_tables.line(cells, 40)
+    ratio = cells["made/default/40/0"]["log_loss"] / cells["made/rbf/40/0"]["log_loss"]
+    assert line[:3] == ["40", "1", f"{ratio:.3f}"]
+    assert line[-2] == f"{ratio:.2f} (made)"

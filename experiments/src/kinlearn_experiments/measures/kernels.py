@@ -34,11 +34,11 @@ WAYS: dict[str, dict[str, Any]] = {
 MOST_TEST_ROWS = 2000
 
 
-def measure(data: DataSet, way: str, size: int, seed: int) -> dict[str, float]:
+def measure(data: DataSet, settings: dict[str, Any], size: int, seed: int) -> dict[str, float]:
     """Log-loss on new rows, the one that held-out rows promise, and the time of the fit."""
     problem = data.draw(size, seed)
     (X, y), (X_new, *_), truth = problem.train, problem.test, problem.truth[0]
-    model = LSPCCV(n_jobs=1, **WAYS[way])
+    model = LSPCCV(n_jobs=1, **settings)
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -84,9 +84,9 @@ def main(arguments: list[str] | None = None) -> None:
     with threadpool_limits(1):
         results.save(machine=machine_facts())
         for data in (*tables.DATA, *single.DATA):
-            for way in WAYS:
+            for way, settings in WAYS.items():
                 for seed in range(options.seeds):
-                    task = partial(measure, data, way, min(options.size, data.size), seed)
+                    task = partial(measure, data, settings, min(options.size, data.size), seed)
                     results.cell((data.name, way, seed), task)
     rows = []
     for way in WAYS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kinlearn_experiments.bench.data.tables import DATA
 from kinlearn_experiments.bench.roles import HELD_OUT
+from kinlearn_experiments.measures import unseen_tables
 from kinlearn_experiments.measures.kernels import WAYS, ratios
 from kinlearn_experiments.quotes.registry import quote
 from kinlearn_experiments.quotes.stored import cells
@@ -46,3 +47,11 @@ def sets() -> str:
         "time",
     ]
     return table(header, rows)
+
+
+@quote("kernels.unseen")
+def unseen() -> str:
+    """The default over the Gaussian alone on tables these were not chosen on."""
+    stored = cells("unseen_tables.json")
+    lines = [unseen_tables.line(stored, size) for size in unseen_tables.SIZES]
+    return table(unseen_tables.header(), lines)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import csv
 import gzip
 from functools import cache, partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,16 +46,21 @@ class Columns(NamedTuple):
     y: Text
 
 
-@cache
 def read_table(name: str) -> Columns:
+    """Read a table of the user's data folder."""
+    return columns_of(path_of(name))
+
+
+@cache
+def columns_of(path: Path) -> Columns:
     """Read a gzipped file of comma-separated values whose last column is the label.
 
     A column is of numbers if all its cells that are not missing are numbers.
     """
-    with gzip.open(path_of(name), "rt", encoding="utf-8", newline="") as lines:
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
         header, *rows = [row for row in csv.reader(lines) if row]
     if header[-1] != LABEL:
-        raise ValueError(f"The last column of {name} is {header[-1]!r}; {LABEL!r} was expected.")
+        raise ValueError(f"The last column of {path.name} is {header[-1]!r}; {LABEL!r} was expected.")
     table = np.char.strip(np.array(rows))
     table[np.isin(table, MISSING)] = ""
     return Columns([_typed(column) for column in table[:, :-1].T], table[:, -1])
@@ -96,7 +102,12 @@ def encoded(column: NDArray[Any], train: NDArray[np.intp]) -> Floats:
 
 def draw(name: str, n_train: int, seed: int) -> Problem:
     """Draw rows as from the other single-task sets, and make numbers of them."""
-    columns, y = read_table(name)
+    return split_of(read_table(name), n_train, seed)
+
+
+def split_of(table: Columns, n_train: int, seed: int) -> Problem:
+    """A split of a table."""
+    columns, y = table
     train, test = draw_rows(y, n_train, seed)
     codes, truth, known = codes_of(y[train], y[test])
     X = np.hstack([encoded(column, train) for column in columns])
