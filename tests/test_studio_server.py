@@ -260,6 +260,15 @@ def test_what_cannot_be_made_yet_is_said(client, opened, truth):
     assert found.text
 
 
+def test_what_the_library_refuses_is_said_on_the_page(client, opened, monkeypatch):
+    def refuse(name):
+        raise ValueError("reg must be positive, got -1.")
+
+    monkeypatch.setattr(opened.session, "_exporter", refuse)
+    found = client.get("out/model.kin")
+    assert (found.status_code, found.text) == (409, "reg must be positive, got -1.")
+
+
 def test_exports_and_training_from_the_command_line(tmp_path):
     runner, path = CliRunner(), tmp_path / "t.csv"
     truth = write_table(path)

@@ -68,7 +68,9 @@ def make_app(session: Session, people: dict[str, str], port: int) -> Any:
             for name, kinds in ACTIONS.items()
         ),
     ]
-    app = applications.Starlette(routes=routes, exception_handlers={TableError: _sorry})
+    # what the library refuses is said in its own sentence, too
+    sorry = {TableError: _sorry, ValueError: _sorry}
+    app = applications.Starlette(routes=routes, exception_handlers=sorry)
     return Guard(app, people, port)
 
 
