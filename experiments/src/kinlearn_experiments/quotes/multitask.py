@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kinlearn_experiments.measures import multitask
+from kinlearn_experiments.measures.multitask_data import DEFAULT
 from kinlearn_experiments.quotes.registry import quote, quotes
 from kinlearn_experiments.quotes.stored import QuoteError, cells
 from kinlearn_experiments.tables import table
@@ -19,9 +20,10 @@ COLUMNS = {
 }
 OURS, KEPT = "MultiTaskLSPCCV", "  centres kept when held out"
 METHODS = {
-    "`MultiTaskLSPCCV()`": OURS,
-    '… `combine="stack"`': "  combine=stack",
-    '… `combine="best"`': "  combine=best",
+    "`MultiTaskLSPCCV()`": DEFAULT,
+    '… then: `combine="within_se"`': OURS,
+    '… then: `combine="stack"`': "  combine=stack",
+    '… then: `combine="best"`': "  combine=best",
     "`IndependentTasks(LSPCCV())`": "IndependentTasks(LSPCCV)",
     "`PooledTasks(LSPCCV())`": "PooledTasks(LSPCCV)",
     "`HistGradientBoostingClassifier`, task id a category": "HistGradientBoosting + task id",
@@ -75,7 +77,7 @@ def fresh_table() -> str:
     columns = ("Landmine 20", "Landmine 35")
     rows = []
     for name in (OURS, "IndependentTasks(LSPCCV)", "PooledTasks(LSPCCV)", METHODS_BOOSTING):
-        line = [name]
+        line = [f"{name}, then" if name == OURS else name]
         for column in columns:
             auc = np.array(values(COLUMNS[column], name, "quality", fresh=True))
             line.append(f"{auc.mean():.3f} ± {auc.std(ddof=1) / np.sqrt(len(auc)):.3f}")
@@ -95,7 +97,7 @@ def costs_table() -> str:
 def gain() -> float:
     """The least gain of AUC on Landmine over separate and pooled models."""
     return min(
-        mean(column, OURS, "quality") - mean(column, other, "quality")
+        mean(column, DEFAULT, "quality") - mean(column, other, "quality")
         for column in ("landmine/20", "landmine/35")
         for other in ("IndependentTasks(LSPCCV)", "PooledTasks(LSPCCV)")
     )
