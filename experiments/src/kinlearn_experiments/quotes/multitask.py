@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinlearn_experiments.measures import multitask
+from kinlearn_experiments.measures import multitask, unseen_tasks
 from kinlearn_experiments.measures.multitask_data import DEFAULT
 from kinlearn_experiments.quotes.registry import quote, quotes
 from kinlearn_experiments.quotes.stored import QuoteError, cells
@@ -86,6 +86,11 @@ def fresh_table() -> str:
 
 
 METHODS_BOOSTING = "HistGradientBoosting + task id"
+
+
+@quote("multitask.unseen")
+def unseen_text() -> str:
+    return unseen_tasks.show(cells("unseen_tasks.json"))
 
 
 @quote("multitask.costs")
