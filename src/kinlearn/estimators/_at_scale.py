@@ -269,8 +269,10 @@ def fit_chosen(
     # a prior weighs as much beside all rows as it did beside those of the sample
     reg = chosen.reg * min(SAMPLE_ROWS / data.n_rows, 1.0)
 
-    def polished(blocks: list[Block], n_centers: Any) -> tuple[Centers, PolishedFit | None]:
-        centers = _centers(estimator, blocks[0], data, n_centers)
+    def polished(
+        blocks: list[Block], n_centers: Any, parts: int = 1
+    ) -> tuple[Centers, PolishedFit | None]:
+        centers = _centers(estimator, blocks[0], data, n_centers, parts)
         memory = estimator.memory_mb / len(blocks)
         sources = [
             RowFeatures(KernelMap(block.kernel, centers.rows, memory), data.X, block.sigma)
@@ -289,7 +291,9 @@ def fit_chosen(
         more = [Block(kernel, NO_WIDTH) for kernel in chosen.untried]
         ways = [blocks, *([block] for block in more), *([blocks[0], block] for block in more)]
         blocks = min(ways, key=tried)
-    centers, found = polished(blocks, estimator.n_centers)
+    # side by side, what was tried over few centres shares their number, and so has the cost of one
+    parts = len(blocks) if len(blocks) > 1 and blocks[1].kernel in chosen.untried else 1
+    centers, found = polished(blocks, estimator.n_centers, parts)
     if found is None or not found.helped:
         return None
     m = centers.rows.shape[0]
@@ -310,7 +314,9 @@ def _facts_of(chosen: Chosen, first: Block) -> dict[str, Any]:
     return {**chosen.facts, "best_params_": params}
 
 
-def _centers(estimator: Any, first: Block, data: TrainingSet, n_centers: Any) -> Centers:
+def _centers(
+    estimator: Any, first: Block, data: TrainingSet, n_centers: Any, parts: int
+) -> Centers:
     """The centres, chosen in the metric of the best kernel."""
     kernel, sigma = first.kernel, first.sigma
     X = data.X if kernel.metric is None else in_metric(data.X, kernel.metric)
@@ -323,7 +329,7 @@ def _centers(estimator: Any, first: Block, data: TrainingSet, n_centers: Any) ->
         given=estimator.centers,
         selection=estimator.center_selection,
         random_state=estimator.random_state,
-        automatic=automatic_centers(data.n_rows),
+        automatic=automatic_centers(data.n_rows) // parts,
     )
     if found.positions is None:
         return found
