@@ -269,10 +269,8 @@ def fit_chosen(
     # a prior weighs as much beside all rows as it did beside those of the sample
     reg = chosen.reg * min(SAMPLE_ROWS / data.n_rows, 1.0)
 
-    def polished(
-        blocks: list[Block], n_centers: Any, parts: int = 1
-    ) -> tuple[Centers, PolishedFit | None]:
-        centers = _centers(estimator, blocks[0], data, n_centers, parts)
+    def polished(blocks: list[Block], n_centers: Any) -> tuple[Centers, PolishedFit | None]:
+        centers = _centers(estimator, blocks[0], data, n_centers)
         memory = estimator.memory_mb / len(blocks)
         sources = [
             RowFeatures(KernelMap(block.kernel, centers.rows, memory), data.X, block.sigma)
@@ -291,9 +289,11 @@ def fit_chosen(
         more = [Block(kernel, NO_WIDTH) for kernel in chosen.untried]
         ways = [blocks, *([block] for block in more), *([blocks[0], block] for block in more)]
         blocks = min(ways, key=tried)
-    # side by side, what was tried over few centres shares their number, and so has the cost of one
-    parts = len(blocks) if len(blocks) > 1 and blocks[1].kernel in chosen.untried else 1
-    centers, found = polished(blocks, estimator.n_centers, parts)
+    n_centers = estimator.n_centers
+    if len(blocks) > 1 and blocks[1].kernel in chosen.untried and isinstance(n_centers, str):
+        # side by side they share the number of centres, and so have the cost of one
+        n_centers = max(TRIAL_CENTERS, automatic_centers(data.n_rows) // len(blocks))
+    centers, found = polished(blocks, n_centers)
     if found is None or not found.helped:
         return None
     m = centers.rows.shape[0]
@@ -314,9 +314,7 @@ def _facts_of(chosen: Chosen, first: Block) -> dict[str, Any]:
     return {**chosen.facts, "best_params_": params}
 
 
-def _centers(
-    estimator: Any, first: Block, data: TrainingSet, n_centers: Any, parts: int
-) -> Centers:
+def _centers(estimator: Any, first: Block, data: TrainingSet, n_centers: Any) -> Centers:
     """The centres, chosen in the metric of the best kernel."""
     kernel, sigma = first.kernel, first.sigma
     X = data.X if kernel.metric is None else in_metric(data.X, kernel.metric)
@@ -329,7 +327,7 @@ def _centers(
         given=estimator.centers,
         selection=estimator.center_selection,
         random_state=estimator.random_state,
-        automatic=automatic_centers(data.n_rows) // parts,
+        automatic=automatic_centers(data.n_rows),
     )
     if found.positions is None:
         return found
