@@ -311,7 +311,11 @@ def fit_chosen(
         more = [Block(kernel, NO_WIDTH) for kernel in chosen.untried]
         ways = [blocks, *([block] for block in more), *([blocks[0], block] for block in more)]
         blocks = min(ways, key=tried)
-    centers, found = polished(blocks, estimator.n_centers)
+    n_centers = estimator.n_centers
+    if len(blocks) > 1 and blocks[1].kernel in chosen.untried and isinstance(n_centers, str):
+        # side by side they share the number of centres, and so have the cost of one
+        n_centers = max(TRIAL_CENTERS, automatic_centers(data.n_rows) // len(blocks))
+    centers, found = polished(blocks, n_centers)
     if found is None or not found.helped:
         return None
     m = centers.rows.shape[0]

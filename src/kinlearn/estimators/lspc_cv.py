@@ -98,7 +98,8 @@ class LSPCCV(KernelClassifier):
     polish : "auto", int or None, default="auto"
         As in :class:`LSPC`. A fit that is polished is tuned on a sample of 3,000 rows: the best
         kernel, metric and width of it, and a second kernel where the stack wants one, make the
-        features of all rows; ``metric="auto"`` is then ``"full"`` up to 200 columns, centres are
+        features of all rows; beside others, kernels without a width are tried on all rows, over
+        few centres; ``metric="auto"`` is then ``"full"`` up to 200 columns, centres are
         chosen in the learnt metric, and ``n_centers="auto"`` grows with the root of the rows, from
         1,500 to 4,000. `combine` then has no say, and what is told of the search is of the sample.
     n_centers, centers, center_selection, basis
