@@ -194,7 +194,9 @@ def choose_on_sample(
     posed, learnt = grids.posed(part, validation)
     search = GridSearch(posed, HeldOut.of(part, validation, columns), scoring)
     search.run(estimator._say)
-    return Chosen(*_chosen(search), facts={**search.facts(), **learnt, "weights_": _alone(search)})
+    return Chosen(
+        *_chosen(search, kernels), facts={**search.facts(), **learnt, "weights_": _alone(search)}
+    )
 
 
 def _wanted(estimator: Any) -> int:
@@ -211,7 +213,7 @@ def _alone(search: GridSearch) -> Array:
     return weights
 
 
-def _chosen(search: GridSearch) -> tuple[list[Block], float]:
+def _chosen(search: GridSearch, kernels: list[Kernel]) -> tuple[list[Block], float]:
     """The best point's kernel and width, and those of further kernels that the stack wants.
 
     Steps stand beside it wherever they are asked for: what they add shows with more rows than those
@@ -231,11 +233,11 @@ def _chosen(search: GridSearch) -> tuple[list[Block], float]:
             best, reg = block, float(part.points[at]["reg"])
             continue
         share = float(weights[own].sum())
-        if kernel.name == ALWAYS:
-            share = 1.0
-        if share >= WORTH_A_BLOCK:
+        if share >= WORTH_A_BLOCK and kernel.name != ALWAYS:
             found.append((share, block))
     assert best is not None
+    steps = [kernel for kernel in kernels if kernel.name == ALWAYS != best.kernel.name]
+    found += [(1.0, Block(kernel, 1.0)) for kernel in steps]
     found.sort(key=lambda pair: -pair[0])
     return [best, *(block for _, block in found[: MOST_BLOCKS - 1])], reg
 
