@@ -60,7 +60,9 @@ def columns_of(path: Path) -> Columns:
     with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
         header, *rows = [row for row in csv.reader(lines) if row]
     if header[-1] != LABEL:
-        raise ValueError(f"The last column of {path.name} is {header[-1]!r}; {LABEL!r} was expected.")
+        raise ValueError(
+            f"The last column of {path.name} is {header[-1]!r}; {LABEL!r} was expected."
+        )
     table = np.char.strip(np.array(rows))
     table[np.isin(table, MISSING)] = ""
     return Columns([_typed(column) for column in table[:, :-1].T], table[:, -1])
