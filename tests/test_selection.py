@@ -267,25 +267,22 @@ class TestGrid:
 
 class TestRefinement:
     @staticmethod
-    def problem(rng, n_points=4, size=1.0):
+    def problem(rng, n_points=4):
         targets = np.eye(3)[rng.integers(0, 3, size=80)]
         spread = np.linspace(0.4, 1.5, n_points)[:, None, None]
-        scores = size * (targets + rng.normal(size=(n_points, 80, 3)) * spread)
+        scores = targets + rng.normal(size=(n_points, 80, 3)) * spread
         weights = rng.uniform(0.5, 1.5, size=80)
         return scores, targets, weights, stack_weights(scores, targets, weights)
 
-    @pytest.mark.parametrize("size", [3.0, 1.0])
-    def test_minimises_the_objective(self, rng, size):
-        scores, targets, weights, start = self.problem(rng, size=size)
+    def test_minimises_the_objective(self, rng):
+        scores, targets, weights, start = self.problem(rng)
         beta = fit_beta(np.tensordot(start, scores, axes=1), targets, weights)
-        assert (beta**2 > 10.0) == (size < 3.0)
         expected = naive_refined_weights(scores, targets, weights, start, beta)
         found = refined_weights(scores, targets, weights, start, 80)
         np.testing.assert_allclose(found, expected, atol=1e-4)
 
-    @pytest.mark.parametrize("size", [3.0, 1.0])
-    def test_offsets_are_part_of_the_objective(self, rng, size):
-        scores, targets, weights, start = self.problem(rng, size=size)
+    def test_offsets_are_part_of_the_objective(self, rng):
+        scores, targets, weights, start = self.problem(rng)
         beta = fit_beta(np.tensordot(start, scores, axes=1), targets, weights, 80)
         expected = naive_refined_weights(scores, targets, weights, start, beta, offsets=True)
         found = refined_weights(scores, targets, weights, start, 80, offsets=True)

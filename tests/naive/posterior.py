@@ -63,16 +63,13 @@ def naive_stack_weights(scores, targets, weights):
 def naive_refined_weights(scores, targets, weights, start, beta, offsets=False):
     """The weights of points, none negative, of least log-loss plus their distance from beta·start.
 
-    The distance has a precision of 1, and at most 10 where weights are shares of beta. With
-    `offsets` each class has a number added to its scores, of prior precision 3.
+    With `offsets` each class has a number added to its scores, of prior precision 3.
     """
     n_points, n_rows, n_classes = scores.shape
-    precision = min(1.0, 10.0 / beta**2)
 
     def objective(x):
         logits = np.tensordot(x[:n_points], scores, axes=1) + x[n_points:]
-        away = precision * np.sum((x[:n_points] - beta * start) ** 2)
-        prior = away + 3 * np.sum(x[n_points:] ** 2)
+        prior = np.sum((x[:n_points] - beta * start) ** 2) + 3 * np.sum(x[n_points:] ** 2)
         return weights @ naive_losses(logits, targets, n_rows) + 0.5 * prior
 
     first, free = np.concatenate([beta * start, np.zeros(n_classes)]), [(None, None)]

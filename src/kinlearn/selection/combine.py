@@ -25,9 +25,7 @@ STACK_PRECISION = 10.0
 HALF_AVERAGED = 35.0
 # Of tasks, with this many rows that are not of their task's commonest class.
 HALF_AVERAGED_TASKS = 70.0
-# Of weights refined by log-loss, the most precision of the normal prior of their shares: 5 to 20
-# measured alike.
-MOST_SHARE_PRECISION = 10.0
+# Of weights refined by log-loss:
 MAX_STEPS = 30
 # Steps end when the objective, a sum over rows, falls by less than this.
 SMALL_GAIN = 1e-8
@@ -185,14 +183,12 @@ def refined_weights(
 ) -> np.ndarray:
     """Minimise the log-loss of softmax(Σ_p v_p q_p + b) over v ≥ 0, not far from where v starts.
 
-    ``min Σ_i w_i ℓ(softmax(Σ_p v_p q_pi + b), t_i) + (τ/2) ||v - β·start||² + (3/2) ||b||²`` over
+    ``min Σ_i w_i ℓ(softmax(Σ_p v_p q_pi + b), t_i) + ½ ||v - β·start||² + (3/2) ||b||²`` over
     v ≥ 0, with β the calibration of the mix `start` and targets smoothed as for it. The sum is a
     log-likelihood, so the other terms are normal priors, of the weights around the calibrated
-    start: with few rows they prevail. τ is 1, and 10/β² where that is less: of the shares v/β the
-    precision is β², at most 10, or classes that are told apart clearly would hold them where least
-    squares left them. An offset b for each class, zero unless asked for, keeps the weights from
-    being spent on a class that all points score too high. Convex; Newton steps, each a small
-    non-negative least-squares problem once the offsets are eliminated.
+    start: with few rows they prevail. An offset b for each class, zero unless asked for, keeps the
+    weights from being spent on a class that all points score too high. Convex; Newton steps, each
+    a small non-negative least-squares problem once the offsets are eliminated.
 
     Parameters
     ----------
@@ -230,8 +226,7 @@ def refined_weights(
     targets = smooth(targets, n_smooth)
     n_offsets = targets.shape[1] if offsets else 0
     prior = np.concatenate([beta * start, np.zeros(n_offsets)])
-    own = np.full(n_points, weight_precision(beta))
-    precision = np.concatenate([own, np.full(n_offsets, OFFSET_PRECISION)])
+    precision = np.concatenate([np.ones(n_points), np.full(n_offsets, OFFSET_PRECISION)])
 
     def mixed(x: np.ndarray) -> np.ndarray:
         mix = np.tensordot(x[:n_points], scores, axes=1)
@@ -304,30 +299,16 @@ def worth_beside(
     True
     """
     mixed = mixed - mixed.mean(axis=1, keepdims=True)
-    beta = fit_beta(mixed, targets, weights, n_smooth)
-    precision = weight_precision(beta)
-    p = softmax(beta * mixed, axis=1)
+    p = softmax(fit_beta(mixed, targets, weights, n_smooth) * mixed, axis=1)
     error = weights[:, None] * (p - smooth(targets, n_smooth))
 
     def worth(q: np.ndarray) -> float:
         slope = float(np.vdot(q, error))
         mean = np.einsum("nc,nc->n", q, p)
         curvature = float(weights @ (np.einsum("nc,nc,nc->n", q, q, p) - np.square(mean)))
-        return slope**2 / (2.0 * (curvature + precision)) if slope < 0.0 else 0.0
+        return slope**2 / (2.0 * (curvature + 1.0)) if slope < 0.0 else 0.0
 
     return worth
-
-
-def weight_precision(beta: float) -> float:
-    """Precision of the normal prior of a refined weight: 1, and at most 10 of its share.
-
-    Examples
-    --------
-    >>> from kinlearn.selection.combine import weight_precision
-    >>> weight_precision(2.0), weight_precision(10.0)
-    (1.0, 0.1)
-    """
-    return 1.0 if beta**2 <= MOST_SHARE_PRECISION else MOST_SHARE_PRECISION / beta**2
 
 
 def newton_aim(
