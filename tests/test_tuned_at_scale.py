@@ -302,14 +302,3 @@ def test_many_labels_are_tuned_on_a_sample_and_polished(table, tmp_path):
     for asked, given in ((few, unseen), ({**few, "sharings": [0.5]}, Y[:1200])):
         with pytest.raises(ValueError, match="cannot be had"):
             MultiLabelLSPCCV(**asked).fit(X[:1200], given)
-
-
-def test_steps_stand_beside_the_best_kernel_where_they_are_asked_for(table):
-    X, y = table
-    y = (X[:, 0] > 0.5).astype(int) + (X[:, 4] > 0)
-    found = {name: value for name, value in FEW.items() if name != "sigmas"}
-    model = LSPCCV(kernel=["rbf", "laplacian", "steps"], metric=None, **found)
-    model.fit(X[:1200], y[:1200])
-    assert "steps" in model.kept_kernels_
-    assert len(model.kept_kernels_) <= 2
-    assert loss(model, X[1200:], y[1200:]) < 0.35
