@@ -73,8 +73,8 @@ def reg_of_all(reg: float, n_rows: float) -> float:
 
     Examples
     --------
-    >>> reg_of_all(1e-4, 20_000), reg_of_all(1e-4, 3_000_000)
-    (0.0001, 1e-06)
+    >>> reg_of_all(1e-4, 20_000), reg_of_all(1.0, 60_000)
+    (0.0001, 0.5)
     """
     return reg * min(PRIOR_ROWS / n_rows, 1.0)
 

@@ -69,7 +69,7 @@ def choose_polish(
     Examples
     --------
     >>> choose_polish("auto", 20_000, 500).passes
-    16
+    32
     >>> choose_polish("auto", 300, 300, everything=True).reason
     'All rows are centres: the closed form holds out every row exactly.'
     """

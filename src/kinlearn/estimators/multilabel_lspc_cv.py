@@ -172,7 +172,7 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
     >>> model.predict_proba(X[80:]).shape
     (80, 6)
     >>> sorted(model.cv_results_["params"][0])
-    ['kernel', 'reg', 'sharing', 'sigma']
+    ['kernel', 'metric', 'reg', 'sharing', 'sigma']
     """
 
     partial_fit = streaming.partial_fit
