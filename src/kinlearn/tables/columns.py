@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -79,24 +79,33 @@ def find_decimal(table: Any, rules: CellRules) -> str:
     >>> find_decimal(pa.table({"a": ["24,5", "3,25"], "b": ["1", "2"]}), CellRules())
     ','
     """
-    return "," if decimal_marks(table, rules, table.schema.names) == {","} else "."
+    found = "."
+    for mark in _shown_marks(table, rules, table.schema.names):
+        if mark == ".":  # no need to look further
+            return "."
+        found = mark
+    return found
 
 
 def decimal_marks(table: Any, rules: CellRules, names: Iterable[str]) -> set[str]:
     """The decimal marks that numbers in some columns of a table show without doubt."""
+    return set(_shown_marks(table, rules, names))
+
+
+def _shown_marks(table: Any, rules: CellRules, names: Iterable[str]) -> Iterator[str]:
+    """Them one by one, as they are met."""
     arrow = require("pyarrow", "Reading a table")
-    found: set[str | None] = set()
     for name in names:
         column = table.slice(0, _LOOK_AT).column(name)
         if arrow.types.is_floating(column.type) and _has_fractions(column):
-            found.add(".")  # of a table with types, texts apart
+            yield "."  # of a table with types, texts apart
         if not arrow.types.is_string(column.type):
             continue
         texts = rules.counts(column)
         if find_number_form(texts) is not None:
             parts = (number_part(text) for text in texts)
-            found |= {decimal_of(part) for part in parts if part is not None}
-    return {mark for mark in found if mark is not None}
+            marks = {decimal_of(part) for part in parts if part is not None}
+            yield from (mark for mark in marks if mark is not None)
 
 
 def _has_fractions(column: Any) -> bool:
