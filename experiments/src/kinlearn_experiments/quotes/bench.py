@@ -128,7 +128,10 @@ def lost_sets(summary: SuiteSummary) -> str:
 @quote("bench.faster")
 def faster() -> str:
     """Rivals of one task whose tuned fit is quicker than ours."""
-    found = [v.rival for v in by_rank(suite("single")) if v.time_ratio < 1]
+    rivals = by_rank(suite("single"))
+    found = [v.rival for v in rivals if v.time_ratio < 1]
+    if len(found) == len(rivals):
+        return "all of them"
     return ", ".join(found) if found else "none"
 
 
