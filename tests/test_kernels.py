@@ -144,3 +144,32 @@ def test_a_function_of_the_wrong_shape_or_with_nan_is_refused(rng):
         KernelMap(resolve_kernel(lambda A, B: A[:, 0]), X).square(1.0)
     with pytest.raises(ValueError, match="NaN or infinite"):
         KernelMap(resolve_kernel(lambda A, B: np.full((4, 4), np.nan)), X).square(1.0)
+
+
+@pytest.mark.parametrize("n_numbers", [0, 4])
+def test_categories_are_told_apart_by_a_product(n_numbers, rng):
+    """Columns of two values, some with one value among the centres, and rows with a third one."""
+    low, high = rng.normal(size=20), rng.normal(size=20)
+    high[3] = low[3]
+    numbers = rng.normal(size=(60, n_numbers))
+    X = np.hstack([np.where(rng.uniform(size=(60, 20)) < 0.3, high, low), numbers])
+    C = X[:25].copy()
+    C[:, 5] = low[5]
+    X[::7, 3] += 1.5  # a value that no centre has, where they have one
+    X[30:35, 8] = 0.123  # and where they have two
+    kernel = KernelMap(resolve_kernel("laplacian"), C)
+    assert kernel.measure.two_values is not None
+    expected = naive_kernel("laplacian", X, C, 2.0)
+    np.testing.assert_allclose(kernel.features(X, 2.0), expected, atol=1e-12)
+    alone = np.vstack([kernel.features(row[None], 2.0) for row in X])
+    np.testing.assert_allclose(alone, expected, atol=1e-12)
+    square = KernelMap(resolve_kernel("laplacian"), X).square(2.0)
+    np.testing.assert_allclose(square, naive_kernel("laplacian", X, X, 2.0), atol=1e-12)
+    np.testing.assert_array_equal(np.diag(square), 1.0)
+
+
+def test_few_columns_or_many_values_are_compared_as_they_are(rng):
+    categories = rng.integers(2, size=(30, 30)).astype(float)
+    for X in (categories[:, :10], rng.normal(size=(30, 30)), sp.csr_matrix(categories)):
+        kernel = KernelMap(resolve_kernel("laplacian"), X)
+        assert kernel.measure.two_values is None

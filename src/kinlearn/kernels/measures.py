@@ -13,6 +13,8 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 from sklearn.preprocessing import normalize
 
+from kinlearn.kernels.two_values import TwoValues
+
 Rows = Any  # a 2-d ndarray or a CSR matrix
 
 
@@ -56,19 +58,38 @@ class Cosines(InnerProducts):
 
 
 class ManhattanDistances:
-    """``||x - c||₁``."""
+    """``||x - c||₁``; many columns of two values, as of categories, by a matrix product."""
 
     def __init__(self, centers: Rows) -> None:
         self.centers = as_double(centers)
+        self.two_values = None if sp.issparse(centers) else TwoValues.of(self.centers)
 
     def block(self, X: Rows) -> np.ndarray:
         X = as_double(X)
         if sp.issparse(X) and sp.issparse(self.centers):
             return manhattan_distances(_short_indices(X), _short_indices(self.centers))
-        return manhattan_distances(_dense(X), _dense(self.centers))
+        X = _dense(X)
+        if self.two_values is None:
+            return manhattan_distances(X, _dense(self.centers))
+        known = self.two_values.known(X)
+        if known.all():
+            return self._by_parts(X, self.two_values)
+        distances = np.empty((X.shape[0], self.centers.shape[0]))
+        distances[known] = self._by_parts(X[known], self.two_values)
+        distances[~known] = manhattan_distances(X[~known], self.centers)
+        return distances
+
+    def _by_parts(self, X: np.ndarray, two_values: TwoValues) -> np.ndarray:
+        distances = two_values.distances(X)
+        others = two_values.others
+        if others.size and X.shape[0]:
+            distances += manhattan_distances(X[:, others], self.centers[:, others])
+        return distances
 
     def square(self) -> np.ndarray:
-        return self.block(self.centers)
+        distances = self.block(self.centers)
+        np.fill_diagonal(distances, 0.0)
+        return distances
 
 
 class ChiSquaredDistances:
