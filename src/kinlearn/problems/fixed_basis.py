@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -93,7 +92,7 @@ class ColumnwiseSpectrum:
 
 
 class RowFeatures:
-    """Features of training rows in blocks, kept when they fit the memory allowed."""
+    """Features of training rows in blocks; of as many rows as the memory allows they are kept."""
 
     def __init__(
         self, features: KernelMap, X: Rows, sigma: float, columns: np.ndarray | None = None
@@ -101,8 +100,9 @@ class RowFeatures:
         self.features, self.X, self.sigma, self.columns = features, X, sigma, columns
         self.n_rows = int(X.shape[0])
         self.n_centers = features.n_centers if columns is None else columns.size
-        fits = self._share(features, X) <= 1.0
-        self.kept: Any = self._select(features.features(X, sigma)) if fits else None
+        share = self._share(features, X)
+        self.n_kept = self.n_rows if share <= 1.0 else int(self.n_rows / share)
+        self.kept = self._select(features.features(X[: self.n_kept], sigma))
 
     @staticmethod
     def _share(features: KernelMap, X: Rows) -> float:
@@ -126,10 +126,14 @@ class RowFeatures:
 
     def blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         everything = np.arange(self.n_rows)
-        if self.kept is not None:
-            yield (everything, self.kept) if rows is None else (rows, self.kept[rows])
+        if rows is None and self.n_kept:
+            yield everything[: self.n_kept], self.kept
+        elif rows is not None and rows.max(initial=-1) < self.n_kept:
+            yield rows, self.kept[rows]
             return
-        X = self.X if rows is None else self.X[rows]
-        positions = everything if rows is None else rows
+        positions = everything[self.n_kept :] if rows is None else rows
+        if not positions.size:
+            return
+        X = self.X[positions] if rows is not None else self.X[self.n_kept :]
         for block, Phi in self.features.feature_blocks(X, self.sigma):
             yield positions[block], self._select(Phi)
