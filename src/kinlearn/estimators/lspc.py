@@ -280,10 +280,10 @@ class LSPC(KernelClassifier):
         check_count("max_iter", self.max_iter)
         if are_collections(X, y, sample_weight, groups):
             return streaming.fit_collections(self, X, y, sample_weight, groups)
-        return self.fit_posed(X, y, sample_weight, groups, one_task_basis)
+        return self._fit_posed(X, y, sample_weight, groups, one_task_basis)
 
     @on_own_threads
-    def fit_posed(
+    def _fit_posed(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, pose: Callable[..., Basis]
     ) -> LSPC:
         """Fit as ``fit`` does, with a basis made of what :func:`one_task_basis` is given."""
