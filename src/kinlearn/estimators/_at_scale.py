@@ -93,11 +93,7 @@ def choose_tuned_polish(
     more : list of str, optional
         What else stands in the way, as sentences without their end.
     """
-    obstacles = polish_obstacles(estimator, kernel) + (more or [])
-    if not (isinstance(estimator.cv, str) and estimator.cv == "loo"):
-        obstacles.append(f"cv={estimator.cv!r} asks for folds of all rows, in closed form")
-    if estimator.store_cv_scores:
-        obstacles.append("store_cv_scores=True asks for scores of all rows")
+    obstacles = polish_obstacles(estimator, kernel) + search_obstacles(estimator) + (more or [])
     n_centers = count_centers(estimator.n_centers, data.n_rows, estimator.centers)
     if estimator.centers is not None:
         n_centers = len(estimator.centers) if hasattr(estimator.centers, "__len__") else 1
@@ -108,6 +104,16 @@ def choose_tuned_polish(
         everything=n_centers is None,
         obstacles=obstacles,
     )
+
+
+def search_obstacles(estimator: Any) -> list[str]:
+    """What of a search stands in the way, as sentences without their end."""
+    found = []
+    if not (isinstance(estimator.cv, str) and estimator.cv == "loo"):
+        found.append(f"cv={estimator.cv!r} asks for folds of all rows, in closed form")
+    if estimator.store_cv_scores:
+        found.append("store_cv_scores=True asks for scores of all rows")
+    return found
 
 
 @dataclass(frozen=True)
@@ -204,7 +210,7 @@ def choose_on_sample(
     search = GridSearch(posed, HeldOut.of(part, validation, columns), scoring)
     search.run(estimator._say)
     facts = {**search.facts(), **learnt, "weights_": _alone(search)}
-    return Chosen(*_chosen(search), facts=facts, untried=untried)
+    return Chosen(*chosen_blocks(search), facts=facts, untried=untried)
 
 
 def _wanted(estimator: Any) -> int:
@@ -221,7 +227,7 @@ def _alone(search: GridSearch) -> Array:
     return weights
 
 
-def _chosen(search: GridSearch) -> tuple[list[Block], float]:
+def chosen_blocks(search: GridSearch) -> tuple[list[Block], float]:
     """The best point's kernel and width, and those of further kernels that the stack wants."""
     weights, start = search.mix("stack"), 0
     weights = weights / weights.sum()
