@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,60 +162,53 @@ class PerTask:
         return X
 
 
-class PerTaskTransformer(PerTask, BaseEstimator, ABC):
-    """``fit``, ``transform_all`` and ``fit_transform`` over lists or dicts of tasks."""
+def transform_all(self: Any, Xs: Any) -> Any:
+    """Project every task.
 
-    @abstractmethod
-    def fit(self, Xs: Any, ys: Any) -> Self:
-        """Fit all tasks."""
+    Parameters
+    ----------
+    Xs : list or dict of array-like
+        As in ``fit``; a dict may hold some of the tasks only.
 
-    @abstractmethod
-    def transform(self, X: Any, *, task: Any = None) -> Any:
-        """Project rows of one task."""
-
-    def transform_all(self, Xs: Any) -> Any:
-        """Project every task.
-
-        Parameters
-        ----------
-        Xs : list or dict of array-like
-            As in ``fit``; a dict may hold some of the tasks only.
-
-        Returns
-        -------
-        list or dict of ndarray of shape (n_i, n_components)
-        """
-        if isinstance(Xs, Mapping):
-            return {key: self.transform(X, task=key) for key, X in Xs.items()}
-        _refuse_single_array(Xs)
-        check_is_fitted(self)
-        if len(Xs) != len(self.tasks_):
-            raise ValueError(
-                f"Xs has {len(Xs)} tasks but {len(self.tasks_)} were fitted; give one array per "
-                "task, or one task at a time through transform(X, task=)."
-            )
-        return [self.transform(X, task=key) for key, X in zip(self.tasks_, Xs, strict=True)]
-
-    def fit_transform(self, Xs: Any, ys: Any) -> Any:
-        """Fit, and project the training rows of every task.
-
-        Parameters
-        ----------
-        Xs : list or dict of array-like of shape (n_i, d_i)
-            Rows of each task; the task is the position in the list, or the key.
-        ys : list or dict of array-like of shape (n_i,)
-            Class labels of each task.
-
-        Returns
-        -------
-        list or dict of ndarray of shape (n_i, n_components)
-            The training rows of every task in the common space.
-        """
-        return self.fit(Xs, ys).transform_all(Xs)
+    Returns
+    -------
+    list or dict of ndarray of shape (n_i, n_components)
+    """
+    if isinstance(Xs, Mapping):
+        return {key: self.transform(X, task=key) for key, X in Xs.items()}
+    _refuse_single_array(Xs)
+    check_is_fitted(self)
+    if len(Xs) != len(self.tasks_):
+        raise ValueError(
+            f"Xs has {len(Xs)} tasks but {len(self.tasks_)} were fitted; give one array per "
+            "task, or one task at a time through transform(X, task=)."
+        )
+    return [self.transform(X, task=key) for key, X in zip(self.tasks_, Xs, strict=True)]
 
 
-class CommonSpace(PerTaskTransformer, TransformerMixin):
+def fit_transform(self: Any, Xs: Any, ys: Any) -> Any:
+    """Fit, and project the training rows of every task.
+
+    Parameters
+    ----------
+    Xs : list or dict of array-like of shape (n_i, d_i)
+        Rows of each task; the task is the position in the list, or the key.
+    ys : list or dict of array-like of shape (n_i,)
+        Class labels of each task.
+
+    Returns
+    -------
+    list or dict of ndarray of shape (n_i, n_components)
+        The training rows of every task in the common space.
+    """
+    return self.fit(Xs, ys).transform_all(Xs)
+
+
+class CommonSpace(PerTask, TransformerMixin, BaseEstimator):
     """Linear projections of every task into one space: ``means_`` and ``components_`` per task."""
+
+    transform_all = transform_all
+    fit_transform = fit_transform
 
     def _read_tasks(self, Xs: Any, ys: Any) -> tuple[list[Task], list[ReducedScatter]]:
         """Check the tasks of a fit; keep who they are, their means and their ranks."""

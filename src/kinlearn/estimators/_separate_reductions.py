@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
-from kinlearn.estimators._heterogeneous_tasks import PerTaskTransformer, Task, validate_tasks
+from kinlearn.estimators._heterogeneous_tasks import (
+    PerTask,
+    Task,
+    fit_transform,
+    transform_all,
+    validate_tasks,
+)
 from kinlearn.estimators.mtda import MTDA
 from kinlearn.threads import on_own_threads
 
 
-class SeparateReductions(PerTaskTransformer):
+class SeparateReductions(PerTask, BaseEstimator):
     """A scikit-learn transformer, cloned and fitted on every task on its own.
 
     Parameters
@@ -24,6 +30,9 @@ class SeparateReductions(PerTaskTransformer):
     ----------
     transformers_ : list or dict of fitted estimators
     """
+
+    transform_all = transform_all
+    fit_transform = fit_transform
 
     def __init__(self, transformer: Any) -> None:
         self.transformer = transformer
@@ -76,7 +85,7 @@ def fresh_reducer(reducer: Any, tasks: list[Task]) -> Any:
         widest = max(task.classes.size - 1 for task in tasks)
         shortest = min(min(len(task.X) - 1, task.X.shape[1]) for task in tasks)
         return MTDA(n_components=min(widest, shortest), shrinkage="auto")
-    if isinstance(reducer, PerTaskTransformer):
+    if hasattr(reducer, "transform_all"):
         return clone(reducer)
     if hasattr(reducer, "fit") and hasattr(reducer, "transform"):
         return SeparateReductions(clone(reducer))
