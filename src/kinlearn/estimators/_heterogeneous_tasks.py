@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,121 +103,131 @@ def validate_tasks(estimator: BaseEstimator, Xs: Any, ys: Any) -> list[Task]:
     return [validate_task(estimator, key, X, y) for key, X, y in pair_tasks(Xs, ys)]
 
 
-class PerTask:
-    """Shared face of estimators with one model per task: storing by task, finding a task."""
-
-    def _remember(self, tasks: Sequence[Task], *, named: bool) -> None:
-        self.tasks_ = [task.key for task in tasks]
-        self._named = named
-        self.n_features_in_ = self._by_task([task.X.shape[1] for task in tasks])
-        self.classes_ = self._by_task([task.classes for task in tasks])
-        self.feature_names_ = self._by_task([task.feature_names for task in tasks])
-
-    def _by_task(self, values: Sequence[Any]) -> Any:
-        """A dict when the tasks were given as one, else a list."""
-        if self._named:
-            return dict(zip(self.tasks_, values, strict=True))
-        return list(values)
-
-    def _find_task(self, task: Hashable | None) -> Any:
-        check_is_fitted(self)
-        if task is None:
-            if len(self.tasks_) == 1:
-                return self.tasks_[0]
-            raise ValueError(
-                f"This {type(self).__name__} knows {len(self.tasks_)} tasks, {_listed(self.tasks_)}"
-                "; say which one the rows belong to with task=."
-            )
-        try:
-            known = task in self.tasks_
-        except (TypeError, ValueError):
-            known = False
-        if not known:
-            raise ValueError(
-                f"Task {task!r} was not seen in fit; the known tasks are {_listed(self.tasks_)}. "
-                "A task with features of its own needs training rows of its own: fit again."
-            )
-        return task
-
-    def _check_rows(self, X: Any, task: Hashable) -> Floats:
-        """Validate rows to transform against the features of their task."""
-        expected_names = self.feature_names_[task]
-        names = _get_feature_names(X)
-        if names is not None and expected_names is not None and list(names) != list(expected_names):
-            raise ValueError(
-                f"Task {task!r} was fitted with the features {_listed(list(expected_names))}, but "
-                f"X has {_listed(list(names))}; give the same columns in the same order."
-            )
-        X = check_array(
-            X,
-            dtype=np.float64,
-            estimator=self,
-            input_name=f"X of task {task!r}",
-        )
-        expected = self.n_features_in_[task]
-        if X.shape[1] != expected:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but task {task!r} was fitted with {expected}; the "
-                "rows may belong to another task."
-            )
-        return X
+def remember_tasks(estimator: Any, tasks: Sequence[Task], *, named: bool) -> None:
+    """Keep who the tasks of a fit are."""
+    estimator.tasks_ = [task.key for task in tasks]
+    estimator._named = named
+    estimator.n_features_in_ = by_task(estimator, [task.X.shape[1] for task in tasks])
+    estimator.classes_ = by_task(estimator, [task.classes for task in tasks])
+    estimator.feature_names_ = by_task(estimator, [task.feature_names for task in tasks])
 
 
-def transform_all(self: Any, Xs: Any) -> Any:
-    """Project every task.
+def by_task(estimator: Any, values: Sequence[Any]) -> Any:
+    """A dict when the tasks were given as one, else a list."""
+    if estimator._named:
+        return dict(zip(estimator.tasks_, values, strict=True))
+    return list(values)
 
-    Parameters
-    ----------
-    Xs : list or dict of array-like
-        As in ``fit``; a dict may hold some of the tasks only.
 
-    Returns
-    -------
-    list or dict of ndarray of shape (n_i, n_components)
-    """
-    if isinstance(Xs, Mapping):
-        return {key: self.transform(X, task=key) for key, X in Xs.items()}
-    _refuse_single_array(Xs)
-    check_is_fitted(self)
-    if len(Xs) != len(self.tasks_):
+def find_task(estimator: Any, task: Hashable | None) -> Any:
+    """The task that rows belong to, or a sentence where that is none of the fitted ones."""
+    check_is_fitted(estimator)
+    name, tasks = type(estimator).__name__, estimator.tasks_
+    if task is None:
+        if len(tasks) == 1:
+            return tasks[0]
         raise ValueError(
-            f"Xs has {len(Xs)} tasks but {len(self.tasks_)} were fitted; give one array per "
-            "task, or one task at a time through transform(X, task=)."
+            f"This {name} knows {len(tasks)} tasks, {_listed(tasks)}"
+            "; say which one the rows belong to with task=."
         )
-    return [self.transform(X, task=key) for key, X in zip(self.tasks_, Xs, strict=True)]
+    try:
+        known = task in tasks
+    except (TypeError, ValueError):
+        known = False
+    if not known:
+        raise ValueError(
+            f"Task {task!r} was not seen in fit; the known tasks are {_listed(tasks)}. "
+            "A task with features of its own needs training rows of its own: fit again."
+        )
+    return task
 
 
-def fit_transform(self: Any, Xs: Any, ys: Any) -> Any:
-    """Fit, and project the training rows of every task.
+def check_rows(estimator: Any, X: Any, task: Hashable) -> Floats:
+    """Validate rows to transform against the features of their task."""
+    expected_names = estimator.feature_names_[task]
+    names = _get_feature_names(X)
+    if names is not None and expected_names is not None and list(names) != list(expected_names):
+        raise ValueError(
+            f"Task {task!r} was fitted with the features {_listed(list(expected_names))}, but "
+            f"X has {_listed(list(names))}; give the same columns in the same order."
+        )
+    X = check_array(
+        X,
+        dtype=np.float64,
+        estimator=estimator,
+        input_name=f"X of task {task!r}",
+    )
+    expected = estimator.n_features_in_[task]
+    if X.shape[1] != expected:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but task {task!r} was fitted with {expected}; the "
+            "rows may belong to another task."
+        )
+    return X
 
-    Parameters
-    ----------
-    Xs : list or dict of array-like of shape (n_i, d_i)
-        Rows of each task; the task is the position in the list, or the key.
-    ys : list or dict of array-like of shape (n_i,)
-        Class labels of each task.
 
-    Returns
-    -------
-    list or dict of ndarray of shape (n_i, n_components)
-        The training rows of every task in the common space.
-    """
-    return self.fit(Xs, ys).transform_all(Xs)
+class PerTaskTransformer(BaseEstimator, ABC):
+    """``fit``, ``transform_all`` and ``fit_transform`` over lists or dicts of tasks."""
+
+    @abstractmethod
+    def fit(self, Xs: Any, ys: Any) -> Self:
+        """Fit all tasks."""
+
+    @abstractmethod
+    def transform(self, X: Any, *, task: Any = None) -> Any:
+        """Project rows of one task."""
+
+    def transform_all(self, Xs: Any) -> Any:
+        """Project every task.
+
+        Parameters
+        ----------
+        Xs : list or dict of array-like
+            As in ``fit``; a dict may hold some of the tasks only.
+
+        Returns
+        -------
+        list or dict of ndarray of shape (n_i, n_components)
+        """
+        if isinstance(Xs, Mapping):
+            return {key: self.transform(X, task=key) for key, X in Xs.items()}
+        _refuse_single_array(Xs)
+        check_is_fitted(self)
+        if len(Xs) != len(self.tasks_):
+            raise ValueError(
+                f"Xs has {len(Xs)} tasks but {len(self.tasks_)} were fitted; give one array per "
+                "task, or one task at a time through transform(X, task=)."
+            )
+        return [self.transform(X, task=key) for key, X in zip(self.tasks_, Xs, strict=True)]
+
+    def fit_transform(self, Xs: Any, ys: Any) -> Any:
+        """Fit, and project the training rows of every task.
+
+        Parameters
+        ----------
+        Xs : list or dict of array-like of shape (n_i, d_i)
+            Rows of each task; the task is the position in the list, or the key.
+        ys : list or dict of array-like of shape (n_i,)
+            Class labels of each task.
+
+        Returns
+        -------
+        list or dict of ndarray of shape (n_i, n_components)
+            The training rows of every task in the common space.
+        """
+        return self.fit(Xs, ys).transform_all(Xs)
 
 
-class CommonSpace(PerTask, TransformerMixin, BaseEstimator):
+class CommonSpace(PerTaskTransformer, TransformerMixin):
     """Linear projections of every task into one space: ``means_`` and ``components_`` per task."""
-
-    transform_all = transform_all
-    fit_transform = fit_transform
 
     def _read_tasks(self, Xs: Any, ys: Any) -> tuple[list[Task], list[ReducedScatter]]:
         """Check the tasks of a fit; keep who they are, their means and their ranks."""
         tasks = validate_tasks(self, Xs, ys)
-        self._remember(tasks, named=isinstance(Xs, Mapping))
+        remember_tasks(self, tasks, named=isinstance(Xs, Mapping))
         reduced = [task.reduce() for task in tasks]
-        self.means_ = self._by_task([task.mean for task in reduced])
-        self.ranks_ = self._by_task([task.rank for task in reduced])
+        self.means_ = by_task(self, [task.mean for task in reduced])
+        self.ranks_ = by_task(self, [task.rank for task in reduced])
         return tasks, reduced
 
     def transform(self, X: Any, *, task: Any = None) -> Any:
@@ -234,8 +245,8 @@ class CommonSpace(PerTask, TransformerMixin, BaseEstimator):
         ndarray of shape (n, n_components_)
             Centred at the training mean of the task.
         """
-        task = self._find_task(task)
-        X = self._check_rows(X, task)
+        task = find_task(self, task)
+        X = check_rows(self, X, task)
         return (X - self.means_[task]) @ self.components_[task].T
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from kinlearn.estimators._heterogeneous_tasks import (
-    PerTask,
+    PerTaskTransformer,
     Task,
-    fit_transform,
-    transform_all,
+    by_task,
+    check_rows,
+    find_task,
+    remember_tasks,
     validate_tasks,
 )
 from kinlearn.estimators.mtda import MTDA
 from kinlearn.threads import on_own_threads
 
 
-class SeparateReductions(PerTask, BaseEstimator):
+class SeparateReductions(PerTaskTransformer):
     """A scikit-learn transformer, cloned and fitted on every task on its own.
 
     Parameters
@@ -30,9 +32,6 @@ class SeparateReductions(PerTask, BaseEstimator):
     ----------
     transformers_ : list or dict of fitted estimators
     """
-
-    transform_all = transform_all
-    fit_transform = fit_transform
 
     def __init__(self, transformer: Any) -> None:
         self.transformer = transformer
@@ -51,9 +50,9 @@ class SeparateReductions(PerTask, BaseEstimator):
             The fitted estimator itself.
         """
         tasks = validate_tasks(self, Xs, ys)
-        self._remember(tasks, named=isinstance(Xs, Mapping))
-        self.transformers_ = self._by_task(
-            [clone(self.transformer).fit(task.X, task.classes[task.codes]) for task in tasks]
+        remember_tasks(self, tasks, named=isinstance(Xs, Mapping))
+        self.transformers_ = by_task(
+            self, [clone(self.transformer).fit(task.X, task.classes[task.codes]) for task in tasks]
         )
         return self
 
@@ -71,8 +70,8 @@ class SeparateReductions(PerTask, BaseEstimator):
         -------
         ndarray
         """
-        task = self._find_task(task)
-        return self.transformers_[task].transform(self._check_rows(X, task))
+        task = find_task(self, task)
+        return self.transformers_[task].transform(check_rows(self, X, task))
 
 
 def fresh_reducer(reducer: Any, tasks: list[Task]) -> Any:
@@ -85,7 +84,7 @@ def fresh_reducer(reducer: Any, tasks: list[Task]) -> Any:
         widest = max(task.classes.size - 1 for task in tasks)
         shortest = min(min(len(task.X) - 1, task.X.shape[1]) for task in tasks)
         return MTDA(n_components=min(widest, shortest), shrinkage="auto")
-    if hasattr(reducer, "transform_all"):
+    if isinstance(reducer, PerTaskTransformer):
         return clone(reducer)
     if hasattr(reducer, "fit") and hasattr(reducer, "transform"):
         return SeparateReductions(clone(reducer))
