@@ -6,9 +6,17 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
+import kinlearn
 from kinlearn import LSPC, LSPCCV, HandOver, MultiTaskLSPC, TableFeatures
 from kinlearn.answering.ready import make_ready
-from kinlearn.answering.rows import Rows, together
+from kinlearn.answering.rows import (
+    Rows,
+    rows_of_columns,
+    rows_of_numbers,
+    rows_of_records,
+    together,
+)
+from kinlearn.answering.served_model import load_served
 from kinlearn.encoding.read_cells import ReadCells
 from kinlearn.estimators._both import in_one_pass, proba_and_familiarity
 
@@ -89,6 +97,28 @@ def test_sparse_rows_take_one_pass_too():
     told, familiar = proba_and_familiarity(model, X, {})
     np.testing.assert_array_equal(told, model.predict_proba(X))
     np.testing.assert_array_equal(familiar, model.familiarity(X))
+
+
+@pytest.mark.parametrize("names", [None, ["a", "b", "c"]])
+def test_numbers_alone_are_read_as_column_by_column(tmp_path, names):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(30, 3)), columns=names)
+    kinlearn.save(LSPC().fit(X if names else X.to_numpy(), np.arange(30) % 2), tmp_path / "m.kin")
+    served = load_served(tmp_path / "m.kin")
+    columns = served.schema.features
+    cells = [[1.5, 2, -3.0], [2**60, 0, 1e75], [0.1, 1e-300, 7]]
+    found = rows_of_records(
+        served, [dict(zip(reversed(columns), row[::-1], strict=True)) for row in cells]
+    )
+    by_column = [list(column) for column in zip(*cells, strict=True)]
+    expected = rows_of_columns(served, dict(zip(columns, by_column, strict=True)))
+    np.testing.assert_array_equal(np.asarray(found.X), np.asarray(expected.X))
+    assert type(found.X) is type(expected.X)
+    assert found.notes == expected.notes == []
+    # whatever is out of the ordinary is looked at column by column
+    for odd in (None, "1", True, 1e76):
+        assert rows_of_numbers(served, [1.0, odd, 2.0], 1) is None
+    assert rows_of_numbers(served, np.array([1.0, np.nan, 2.0]), 1) is None
 
 
 def test_rows_of_several_requests_keep_what_is_counted_of_them():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -22,7 +23,8 @@ from kinlearn.tables.input_check import on_new_categories
 
 WHERE = "The request"
 LARGEST = 1e75  # the squares of these, scaled, are still numbers
-_SIMPLE = {int, float, type(None)}
+_NUMBERS = {int, float}
+_SIMPLE = {*_NUMBERS, type(None)}
 _CELLS = {int, float, str, bool, type(None)}
 
 
@@ -124,15 +126,19 @@ def rows_of_records(served: ServedModel, records: Sequence[Any]) -> Rows:
     if not records:
         raise Refusal(f"{WHERE} holds no rows: give at least one record.")
     features = served.schema.features
-    for i, record in enumerate(records):
-        if type(record) is not dict:
-            raise Refusal(
-                f"Row {i + 1} is {cut(record)}, where a record with a value for each column is "
-                f"expected: {quoted(features)}.",
-                row=i + 1,
-                value=record,
-            )
+    if set(map(type, records)) != {dict}:
+        i = [type(record) is dict for record in records].index(False)
+        raise Refusal(
+            f"Row {i + 1} is {cut(records[i])}, where a record with a value for each column is "
+            f"expected: {quoted(features)}.",
+            row=i + 1,
+            value=records[i],
+        )
     try:
+        if served.all_numbers and set(map(len, records)) == {len(features)}:
+            found = rows_of_numbers(served, list(_cells(records, features)), len(records))
+            if found is not None:
+                return found
         columns = _columns(records, features)
     except KeyError:
         raise _absent(served, records) from None
@@ -144,11 +150,42 @@ def rows_of_records(served: ServedModel, records: Sequence[Any]) -> Rows:
     return rows_of_columns(served, columns, list(extra))
 
 
+def rows_of_numbers(served: ServedModel, cells: Any, n_rows: int) -> Rows | None:
+    """Rows of plain numbers, read at once; None where they are to be looked at column by column.
+
+    Parameters
+    ----------
+    served : ServedModel
+        Of numbers alone.
+    cells : list or ndarray
+        The cells of the first row in the order of the model's columns, then those of the next.
+    n_rows : int
+        How many rows there are.
+    """
+    if isinstance(cells, list):
+        if not set(map(type, cells)) <= _NUMBERS:
+            return None
+        cells = np.fromiter(cells, np.float64, len(cells))
+    X = np.asarray(cells, dtype=np.float64).reshape(n_rows, len(served.schema.numeric))
+    if n_rows == 0 or not (np.abs(X) <= LARGEST).all():
+        return None
+    if served.numeric_marks.size and np.isin(X, served.numeric_marks).any():
+        return None
+    if served.is_matrix:
+        return Rows(X)
+    columns = np.ascontiguousarray(X.T)
+    return _shaped(served, dict(zip(served.schema.numeric, columns, strict=True)))
+
+
+def _cells(records: Sequence[dict[str, Any]], names: list[str]) -> Iterable[Any]:
+    """The cells of one record after the other."""
+    rows = map(itemgetter(*names), records)
+    return rows if len(names) == 1 else chain.from_iterable(rows)
+
+
 def _columns(records: Sequence[dict[str, Any]], names: list[str]) -> dict[str, list[Any]]:
-    if len(names) == 1:
-        return {names[0]: [record[names[0]] for record in records]}
-    cells = zip(*map(itemgetter(*names), records), strict=True)
-    return dict(zip(names, map(list, cells), strict=True))
+    cells, width = list(_cells(records, names)), len(names)
+    return {name: cells[k::width] for k, name in enumerate(names)}
 
 
 def _absent(served: ServedModel, records: Sequence[dict[str, Any]]) -> Refusal:

@@ -6,6 +6,7 @@ import asyncio
 import csv
 import io
 from collections.abc import AsyncIterator
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -115,27 +116,28 @@ def told(found: RowAnswers, nearest: list[Any]) -> list[dict[str, Any]]:
                 strict=True,
             )
         ]
-    classes = [plain(each) for each in served.classes]
     rows = zip(
-        found.predicted.tolist(),
-        found.proba.tolist(),
+        found.classes.tolist(),
+        map(dict, map(zip, repeat(names), found.proba.tolist())),
         found.decisions.tolist(),
         found.reason.tolist(),
         familiar,
-        nearest,
         strict=True,
     )
-    return [
+    answers = [
         {
-            "class": classes[number],
-            "probabilities": dict(zip(names, proba, strict=True)),
+            "class": own,
+            "probabilities": proba,
             "decision": decision,
             "reason": reason,
             "familiarity": familiarity,
-            **({} if near is None else {"nearest": near}),
         }
-        for number, proba, decision, reason, familiarity, near in rows
+        for own, proba, decision, reason, familiarity in rows
     ]
+    for answer, near in zip(answers, nearest, strict=True):
+        if near is not None:
+            answer["nearest"] = near
+    return answers
 
 
 # -- CSV in, CSV out ------------------------------------------------------------------------------

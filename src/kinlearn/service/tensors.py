@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -83,16 +84,17 @@ def read_tensor(given: Any, raw: bytes | None) -> tuple[str, list[Any] | NDArray
     return name, values, tuple(shape)
 
 
-def _flat(data: list[Any], most: int, name: str) -> list[Any]:
-    """Values of nested lists in a row."""
+def _flat(data: list[Any], most: int, name: str) -> list[Any] | NDArray:
+    """Values of nested lists in a row; plain fractions as an array."""
     for _ in range(_MOST_NESTED):
-        if not any(type(each) is list for each in data):
-            return data
-        if not all(type(each) is list for each in data):
+        kinds = set(map(type, data))
+        if list not in kinds:
+            return np.fromiter(data, np.float64, len(data)) if kinds == {float} else data
+        if kinds != {list}:
             raise Refusal(f"Input {name!r} mixes lists and values: give values in a row.")
         if len(data) > most:
             return data
-        data = [each for part in data for each in part]
+        data = list(chain.from_iterable(data))
     raise Refusal(f"Input {name!r} is nested too deeply: give its values in a row.")
 
 
