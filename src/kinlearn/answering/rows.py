@@ -310,7 +310,21 @@ def _read_numbers(
             raise Refusal(
                 f"{error} Row {at + 1} holds {cut(value)!r}.", column=name, row=at + 1, value=value
             ) from None
+        _refuse_stray(served, name, cells, at, "number")
     return values
+
+
+def _refuse_stray(served: ServedModel, name: str, cells: Any, at: int, due: str) -> None:
+    """Refuse a cell that would be taken for a missing one by a model that takes none."""
+    if not served.takes_missing:
+        value = str(cells[at].as_py())
+        raise Refusal(
+            f"Row {at + 1} holds {cut(value)!r} in column {name!r}, which is no {due}, and this "
+            f"model takes no missing cells: give a {due}.",
+            column=name,
+            row=at + 1,
+            value=value,
+        )
 
 
 def _without_marks(served: ServedModel, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -338,6 +352,7 @@ def _dates(
             raise Refusal(
                 f"{error} Row {at + 1} holds {cut(value)!r}.", column=name, row=at + 1, value=value
             ) from None
+        _refuse_stray(served, name, cells, at, "date")
     return dates
 
 
