@@ -104,6 +104,30 @@ def test_who_sends_slowly_is_cut_off_and_others_are_answered(service):
         each.close()
 
 
+@pytest.mark.parametrize("kind", ["text/csv", "application/pdf"])
+def test_who_goes_on_in_drops_is_cut_off_too(service, kind):
+    host, port = service.removeprefix("http://").split(":")
+    head = f"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\n"
+    with socket.create_connection((host, int(port))) as slow:
+        slow.settimeout(0.2)
+        slow.sendall(f"{head}Content-Length: 5000\r\n\r\n".encode())
+        said, ended = b"", time.monotonic() + 30
+        while time.monotonic() < ended:
+            try:
+                slow.sendall(b"a")
+                part = slow.recv(4096)
+            except TimeoutError:
+                continue
+            except OSError:  # closed while we were sending
+                break
+            if not part:
+                break
+            said += part
+        assert time.monotonic() < ended
+    # the one is too slow; the other is refused at once, and need not have gone on
+    assert said.startswith(b"HTTP/1.1 408" if kind == "text/csv" else b"HTTP/1.1 415")
+
+
 def test_a_table_larger_than_any_body_is_answered_in_pieces(service):
     line = b"41.5,0.25,female\n"
     table = b"age,dose,sex\n" + line * 120_000  # 2 MB, where a body may have 1

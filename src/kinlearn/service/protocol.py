@@ -1,4 +1,7 @@
-"""HTTP with a clock on the head of each request: who sends it drop by drop is cut off."""
+"""HTTP with a clock on the head of each request, and on what is sent after the answer to it.
+
+Who sends drop by drop is cut off; the body between is timed by who reads it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 class TimedProtocol(H11Protocol):
-    """uvicorn's protocol, which closes a connection whose request has not begun in time."""
+    """uvicorn's protocol, which closes a connection whose request does not begin or end in time."""
 
     head_seconds = 30.0
     _head_timer: Any = None
@@ -30,6 +33,16 @@ class TimedProtocol(H11Protocol):
             self._wait_for_head()
         else:
             self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.conn.their_state is h11.SEND_BODY:
+            # refused before its end: the rest is passed over, so that the answer arrives
+            self.loop.call_later(self.head_seconds, self._end, self.cycle)
+
+    def _end(self, cycle: Any) -> None:
+        if self.cycle is cycle and self.conn.their_state is h11.SEND_BODY:
+            self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
