@@ -18,7 +18,8 @@ from kinlearn import LSPC, TableFeatures
 from kinlearn.answering.answers import answer_rows
 from kinlearn.answering.served_model import load_served
 from kinlearn.cells.refusals import TableError
-from kinlearn.service import batching
+from kinlearn.cli.serve import serve
+from kinlearn.service import batching, running
 from kinlearn.service.describing import openapi_document
 from kinlearn.service.registry import Registry
 from kinlearn.service.running import read_token
@@ -515,3 +516,12 @@ def test_requests_at_once_are_answered_together_and_none_is_lost(client, model):
 def test_settings_go_to_workers_as_a_text():
     settings = Settings(models=["a.kin"], token="ä", max_mb=0.5)
     assert Settings.from_text(settings.as_text()) == settings
+
+
+def test_where_nothing_can_be_written_the_place_of_the_watch_is_said(folder, monkeypatch, capsys):
+    monkeypatch.setattr(running, "run", lambda settings, said: None)
+    for writable in (True, False):
+        monkeypatch.setattr(running.os, "access", lambda *_, writable=writable: writable)
+        serve([folder / "state.kin"])
+        said = " ".join(capsys.readouterr().out.split())
+        assert ("numbers of the watch and labels are kept in" in said) != writable
