@@ -57,10 +57,10 @@ def unreadable(error: Exception, path: object) -> Refusal:
     >>> str(unreadable(ValueError('/a.csv has one column: give --delimiter ";".'), "/a.csv"))
     'The body has one column: let commas separate its cells.'
     """
-    sentence = str(error)
+    refusal = Refusal.of(error, 400, path)
     for option, remedy in _REMEDIES.items():
-        sentence = re.sub(option, remedy, sentence)
-    return Refusal.of(ValueError(sentence), 400, path)
+        refusal.args = (re.sub(option, remedy, str(refusal)),)
+    return refusal
 
 
 def rows_of_parquet(served: ServedModel, body: bytes, max_rows: int) -> Rows:
