@@ -6,6 +6,7 @@ import asyncio
 import csv
 import io
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -179,10 +180,9 @@ async def _stream(service: Service, request: Request, served: ServedModel) -> Re
     async def pieces() -> AsyncIterator[str]:
         try:
             yield _header(served, file.names)
-            while True:
-                batch = await asyncio.to_thread(next, batches, None)
-                if batch is None:
-                    return
+            while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+                with suppress(OSError):  # it is open, and so gone whatever happens to us
+                    path.unlink(missing_ok=True)
                 yield await _piece(service, served, batch)
         finally:
             path.unlink(missing_ok=True)

@@ -1,6 +1,6 @@
-"""HTTP with a clock on the head of each request, and on what is sent after the answer to it.
+"""HTTP with a clock on the head of each request, on what is sent after the answer, and on reading.
 
-Who sends drop by drop is cut off; the body between is timed by who reads it.
+Who sends or reads drop by drop is cut off; the body between is timed by who reads it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ class TimedProtocol(H11Protocol):
 
     head_seconds = 30.0
     _head_timer: Any = None
+    _read_timer: Any = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -44,8 +45,22 @@ class TimedProtocol(H11Protocol):
         if self.cycle is cycle and self.conn.their_state is h11.SEND_BODY:
             self.transport.close()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._read_timer = self.loop.call_later(self.head_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._being_read()
+
+    def _being_read(self) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        self._being_read()
         super().connection_lost(exc)
 
     def _wait_for_head(self) -> None:
