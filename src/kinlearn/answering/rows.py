@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +24,7 @@ from kinlearn.tables.input_check import on_new_categories
 
 WHERE = "The request"
 LARGEST = 1e75  # the squares of these, scaled, are still numbers
-_NUMBERS = {int, float}
-_SIMPLE = {*_NUMBERS, type(None)}
+_SIMPLE = {int, float, type(None)}
 _CELLS = {int, float, str, bool, type(None)}
 
 
@@ -163,11 +163,11 @@ def rows_of_numbers(served: ServedModel, cells: Any, n_rows: int) -> Rows | None
         How many rows there are.
     """
     if isinstance(cells, list):
-        if not set(map(type, cells)) <= _NUMBERS:
-            return None
-        cells = np.fromiter(cells, np.float64, len(cells))
+        cells = plain_numbers(cells)
+    if cells is None or n_rows == 0:
+        return None
     X = np.asarray(cells, dtype=np.float64).reshape(n_rows, len(served.schema.numeric))
-    if n_rows == 0 or not (np.abs(X) <= LARGEST).all():
+    if not (np.abs(X) <= LARGEST).all():
         return None
     if served.numeric_marks.size and np.isin(X, served.numeric_marks).any():
         return None
@@ -175,6 +175,23 @@ def rows_of_numbers(served: ServedModel, cells: Any, n_rows: int) -> Rows | None
         return Rows(X)
     columns = np.ascontiguousarray(X.T)
     return _shaped(served, dict(zip(served.schema.numeric, columns, strict=True)))
+
+
+def plain_numbers(cells: list[Any]) -> NDArray[np.float64] | None:
+    """Whole numbers and fractions as an array; None where any cell is something else.
+
+    Examples
+    --------
+    >>> plain_numbers([1, 2.5]), plain_numbers([1, None]), plain_numbers([1, True])
+    (array([1. , 2.5]), None, None)
+    """
+    try:
+        found = np.array(array("d", cells))
+    except (TypeError, OverflowError):
+        return None
+    # True and False are numbers to Python, 1 and 0
+    might = ((found == 0.0) | (found == 1.0)).any()
+    return None if might and bool in set(map(type, cells)) else found
 
 
 def _cells(records: Sequence[dict[str, Any]], names: list[str]) -> Iterable[Any]:
