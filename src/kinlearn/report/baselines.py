@@ -136,6 +136,8 @@ def cross_fitted_proba(
     rows = np.arange(len(y))
     many = len(y) > _MANY_ROWS or frame.shape[1] > _MANY_COLUMNS
     n_folds = FEW_FOLDS if many else N_FOLDS
+    # Of classes that are all rarer than there are folds, each row of one is in a fold of its own.
+    n_folds = max(2, min(n_folds, int(np.unique(y, return_counts=True)[1].max())))
     if groups is None:
         folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     else:
@@ -163,6 +165,21 @@ def cross_fitted_proba(
 def rows_learnt_from(n_columns: int, n_classes: int) -> int:
     """The most rows a baseline learns from in a fold: trees are grown for every class."""
     return max(int(MAX_CELLS / max(n_columns * n_classes / 2.0, 1.0)), 200)
+
+
+def error_of_mean(values: Floats, group: NDArray | None) -> float:
+    """Standard error of the mean of rows, of which those of a group go together.
+
+    Examples
+    --------
+    >>> x = np.array([1.0, 3.0, 2.0, 6.0])
+    >>> error_of_mean(x, None) == error_of_mean(np.repeat(x, 2), np.repeat(np.arange(4), 2))
+    True
+    """
+    away = values - values.mean()
+    if group is not None:
+        away = np.bincount(np.unique(group, return_inverse=True)[1], weights=away)
+    return float(np.sqrt(np.square(away).sum()) / len(values))
 
 
 def row_losses(proba: Floats, truth: NDArray[np.intp]) -> Floats:

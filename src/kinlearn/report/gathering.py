@@ -16,6 +16,7 @@ from kinlearn.report.baselines import (
     Baseline,
     baseline_models,
     cross_fitted_proba,
+    error_of_mean,
     row_losses,
     with_dates_as_days,
 )
@@ -245,7 +246,7 @@ def baselines(trained: Trained, seed: int) -> list[dict[str, Any]]:
                     name,
                     {key: list(value) for key, value in measure(theirs.part(known)).items()},
                     float(gap[known].mean()),
-                    float(gap[known].std() / np.sqrt(known.sum())),
+                    error_of_mean(gap[known], theirs.part(known).group),
                 )
             )
         )
@@ -293,6 +294,19 @@ def without_leaks(
         return said
     said["without"] = _figures_of(train(rest, fewer), wishes.seed)
     return said
+
+
+def held_out_together(
+    file: TableFile, wishes: Wishes, trained: Trained, column: str
+) -> dict[str, Any]:
+    """Held-out figures with rows of one value of a column held out together, beside the model's."""
+    grouped = replace(wishes, group=column, all_rows=False)
+    grouped = replace(grouped, drop=[name for name in grouped.drop if name != column])
+    apart = train(read_training_table(file, grouped), grouped)
+    sides = {"alone": trained, "together": apart}
+    return {"column": column} | {
+        side: _figures_of(each, wishes.seed) for side, each in sides.items()
+    }
 
 
 def _figures_of(trained: Trained, seed: int) -> dict[str, list[float]]:

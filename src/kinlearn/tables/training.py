@@ -210,7 +210,7 @@ def read_training_table(
         rules = known[0].rules
     elif wishes.decimal is None:
         rules = replace(rules, decimal=find_decimal(table, rules))
-    forms = known[0].forms if known is not None else _formsrules_of_classes(table, wishes, rules)
+    forms = known[0].forms if known is not None else _forms_of_classes(table, wishes, rules)
     y = (
         read_classes(
             _column(table, wishes.target), wishes.target, rules_of_classes(rules, forms, wishes)
@@ -263,10 +263,7 @@ def _schema(
     """What the model will ask of other tables."""
     kinds = features_of(columns)
     if not any(kinds.values()):
-        raise TableError(
-            f"No column of {where} is left to learn from: all were dropped. Use --numeric or "
-            "--categorical to keep one."
-        )
+        raise TableError(_nothing_left(columns, where))
     used = {name for names in kinds.values() for name in names}
     own = {column.name: column.form for column in columns if column.form and column.name in used}
     return TableSchema(
@@ -283,9 +280,21 @@ def _schema(
     )
 
 
-def _formsrules_of_classes(
-    table: Any, wishes: Wishes, rules: CellRules
-) -> dict[str, dict[str, Any]]:
+def _nothing_left(columns: list[Column], where: str) -> str:
+    """Why there is no column to learn from, and what to do."""
+    if not columns:
+        return (
+            f"{where} has no columns but those to predict: there is nothing to learn from. Add "
+            "columns that are known before the answer is."
+        )
+    reasons = quoted([f"{column.name}: {column.why}" for column in columns], 4)
+    return (
+        f"No column of {where} is left to learn from, all were dropped ({reasons}): leave one out "
+        "of --drop, or keep one with --numeric or --categorical."
+    )
+
+
+def _forms_of_classes(table: Any, wishes: Wishes, rules: CellRules) -> dict[str, dict[str, Any]]:
     """How the classes are written: codes with zeros in front, or words in several spellings."""
     if wishes.target is None:
         return {}
@@ -579,7 +588,7 @@ def training_facts(file: TableFile, trained: Trained) -> dict[str, Any]:
     )
     if isinstance(trained.evaluation, LabelEvaluation):
         found = trained.evaluation
-        rule = label_rule(found.truth, found.proba, wishes.max_error)
+        rule = label_rule(found.truth, found.proba, wishes.max_error, found.group)
         facts["hand_over"] = {**rule, "labels": list(found.labels)}
     if trained.task_choice is not None:
         facts["task_choice"] = trained.task_choice
