@@ -16,6 +16,7 @@ from kinlearn.report.baselines import (
     Baseline,
     baseline_models,
     cross_fitted_proba,
+    held_out_proba,
     row_losses,
     rows_learnt_from,
 )
@@ -127,6 +128,20 @@ def test_cost_is_bounded():
     assert rows_learnt_from(14, 2) > 30_000
     assert rows_learnt_from(2000, 2) == 300
     assert rows_learnt_from(16, 26) < 3000
+
+
+def test_rows_kept_out_are_told_by_all_others_but_their_groups():
+    rng = np.random.default_rng(0)
+    x = np.repeat(rng.normal(size=150), 2)
+    y = np.where(np.repeat(rng.normal(size=150), 2) > 0, "b", "a")  # told by the other row alone
+    model, held = baseline_models(pd.DataFrame({"x": x}), 0)[BOOSTING], np.arange(0, 60, 2)
+    classes, frame, pairs = np.unique(y), pd.DataFrame({"x": x}), np.repeat(np.arange(150), 2)
+    model.set_params(histgradientboostingclassifier__min_samples_leaf=1)
+    told = held_out_proba(model, frame, y, classes, None, 0, held)[held]
+    apart = held_out_proba(model, frame, y, classes, pairs, 0, held)
+    assert np.isnan(np.delete(apart, held, axis=0)).all()
+    truth = np.searchsorted(classes, y[held])
+    assert row_losses(apart[held], truth).mean() > 2 * row_losses(told, truth).mean()
 
 
 def test_classes_of_few_rows_each_have_a_baseline():

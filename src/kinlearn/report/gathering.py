@@ -17,6 +17,7 @@ from kinlearn.report.baselines import (
     baseline_models,
     cross_fitted_proba,
     error_of_mean,
+    held_out_proba,
     row_losses,
     with_dates_as_days,
 )
@@ -247,10 +248,17 @@ def baselines(trained: Trained, seed: int) -> list[dict[str, Any]]:
                     {key: list(value) for key, value in measure(theirs.part(known)).items()},
                     float(gap[known].mean()),
                     error_of_mean(gap[known], theirs.part(known).group),
+                    in_folds=not _kept_out(trained),
                 )
             )
         )
     return made
+
+
+def _kept_out(trained: Trained) -> bool:
+    """Whether the rows that judge the model are a few that were kept out of its fit."""
+    found = trained.evaluation
+    return isinstance(found, Evaluation) and 2 * found.n_rows < len(trained.table.y)
 
 
 def _rival_proba(model: Any, trained: Trained, frame: Any, seed: int) -> NDArray[np.float64]:
@@ -262,6 +270,8 @@ def _rival_proba(model: Any, trained: Trained, frame: Any, seed: int) -> NDArray
         y, groups = table.y.astype(str), table.groups
         if groups is None:  # a row must not be told by its own copy
             groups = copies_as_groups(trained.model[1:-1].transform(table.frame), table.y)
+        if _kept_out(trained):
+            return held_out_proba(model, frame, y, classes, groups, seed, at)[at]
         return cross_fitted_proba(model, frame, y, classes, groups, seed)[at]
     columns = np.full(found.truth.shape, np.nan)
     for t in range(len(found.labels)):

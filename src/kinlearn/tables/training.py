@@ -42,6 +42,8 @@ ROWS_OF_TASK = 2
 MIN_ROWS = 10
 # Numbers of a table often act by steps, which none of the default kernels has.
 TABLE_KERNELS = (*DEFAULT_KERNELS, "steps")
+# Features of a large table are kept between passes up to this, not made again.
+FEATURES_MB = 768
 # Groups are held out one by one up to this many, beyond in so many folds of whole groups.
 MAX_FOLDS = 20
 
@@ -472,7 +474,7 @@ def fit_wished(table: TrainingTable, wishes: Wishes, progress: Progress) -> Trai
         if len(table.y) > MAX_TASK_ROWS and table.groups is None:
             classifier.set_params(n_centers=TASK_CENTERS)
     else:
-        classifier = LSPCCV(kernel=TABLE_KERNELS, random_state=wishes.seed)
+        classifier = LSPCCV(kernel=TABLE_KERNELS, memory_mb=FEATURES_MB, random_state=wishes.seed)
     n_rows = len(table.y)
     progress(f"Tuning and fitting {type(classifier).__name__} on {n_rows} rows")
     last = with_hand_over(classifier, table.schema, wishes.max_error, wishes.per_task)
