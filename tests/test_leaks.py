@@ -81,6 +81,14 @@ def test_a_number_with_a_threshold_is_found():
     assert [leak.column for leak in found] == ["score"]
 
 
+def test_long_and_huge_numbers_are_told_apart():
+    y = np.tile(["no", "yes"], 60)
+    large = np.where(y == "yes", 1e200, -1e200) * (1 + np.arange(120) / 200)
+    long = 2e9 + np.where(y == "yes", 1.0, 0.0) * 60 + np.arange(120) % 50
+    found = find_leaks(pd.DataFrame({"large": large, "long": long}), {"y": y})
+    assert {leak.column for leak in found} == {"large", "long"}
+
+
 def test_good_columns_and_ids_are_no_leaks():
     data = load_breast_cancer(as_frame=True)
     assert find_leaks(data.data, {"y": data.target.to_numpy()}) == []

@@ -269,11 +269,19 @@ def test_too_few_rows_or_columns(tmp_path):
     assert "2 rows" in refused("train", path, "--target", "y", "--out", tmp_path / "m.kin")
     path.write_text("x,y\n" + "1,a\n1,b\n" * 20)
     assert "all were dropped" in refused("train", path, "--target", "y", "--out", tmp_path / "m")
+    path.write_text("y\n" + "a\nb\n" * 20)
+    sentence = refused("train", path, "--target", "y", "--out", tmp_path / "m")
+    assert "has no columns but those to predict" in sentence
+    picture = tmp_path / "r.pdf"
+    assert "let its name end in .html" in refused(
+        "train", path, "--target", "y", "--out", tmp_path / "m", "--report", picture
+    )
 
 
 @pytest.mark.parametrize("command", ["predict", "report", "info"])
 def test_files_that_are_no_models(folder, tmp_path, command):
-    data = [] if command == "info" else [folder / "new.csv", "--out", tmp_path / "s.csv"]
+    out = tmp_path / ("s.html" if command == "report" else "s.csv")
+    data = [] if command == "info" else [folder / "new.csv", "--out", out]
     assert "There is no file" in refused(command, tmp_path / "none.kin", *data)
     (tmp_path / "bad.kin").write_bytes(b"no model")
     assert "bad.kin" in refused(command, tmp_path / "bad.kin", *data)

@@ -112,6 +112,14 @@ def test_names_that_say_another_thing_than_the_bytes(tmp_path):
     )
 
 
+def test_what_is_no_text_is_refused_in_a_sentence(tmp_path):
+    plain = write(tmp_path, b"a,b\n1,x\n", "plain.csv.gz")
+    assert refused(plain).endswith("is not compressed by gzip: let its name end without .gz.")
+    photo = write(tmp_path, bytes(range(256)) * 9, "photo.csv")
+    assert "holds zero bytes, so it is not text" in refused(photo)
+    assert "has no ending" in refused(write(tmp_path, b"a,b\n1,x\n", "plain"))
+
+
 def test_json_lines(tmp_path):
     lines = [
         {"age": 51, "sex": "f", "ok": True, "more": [1, 2]},

@@ -26,7 +26,7 @@ from kinlearn.estimators._polish import (
     polish_source,
 )
 from kinlearn.kernels import Kernel, KernelMap
-from kinlearn.problems.fixed_basis import RowFeatures
+from kinlearn.problems.fixed_basis import RowFeatures, rows_that_fit
 from kinlearn.problems.labels import LabelsProblem
 from kinlearn.problems.learnt_metric import InLearntMetric, Pose
 from kinlearn.problems.problem import Solution
@@ -251,12 +251,29 @@ def chosen_blocks(search: GridSearch) -> tuple[list[Block], float]:
 
 
 class StackedFeatures:
-    """Features of several kernels and widths over the same centres, side by side."""
+    """Features of several kernels and widths over the same centres, side by side.
 
-    def __init__(self, sources: list[RowFeatures]) -> None:
-        self.sources = sources
-        self.n_rows = sources[0].n_rows
-        self.n_centers = sum(source.n_centers for source in sources)
+    Those of as many rows as the memory allows are kept as they are worked on, in one array.
+
+    Parameters
+    ----------
+    maps : list of KernelMap
+        Their memory is that of all of them.
+    X : array of shape (n_rows, d)
+    sigmas : list of float
+        A width for each.
+    """
+
+    def __init__(self, maps: list[KernelMap], X: Any, sigmas: list[float]) -> None:
+        self.n_rows, self.memory_mb = int(X.shape[0]), maps[0].memory_mb
+        ends = np.cumsum([each.n_centers for each in maps])
+        self.n_centers = int(ends[-1])
+        n_kept = rows_that_fit(self.n_rows, self.n_centers, self.memory_mb)
+        self.kept = np.empty((n_kept, self.n_centers))
+        self.sources = [
+            RowFeatures(each, X, sigma, into=self.kept[:, end - each.n_centers : end])
+            for each, sigma, end in zip(maps, sigmas, ends.tolist(), strict=True)
+        ]
 
     def norm(self) -> np.ndarray | None:
         parts = [source.norm() for source in self.sources]
@@ -266,15 +283,21 @@ class StackedFeatures:
 
     def blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         everything = np.arange(self.n_rows) if rows is None else rows
+        if rows is None and len(self.kept):
+            yield everything[: len(self.kept)], self.kept
+            everything = everything[len(self.kept) :]
         # few enough rows at a time for all of the features to be worked on
-        size = max(1, int(self.sources[0].features.memory_mb * 2**20 / (32 * self.n_centers)))
+        size = max(1, int(self.memory_mb * 2**20 / (32 * self.n_centers)))
         for start in range(0, everything.size, size):
             some = everything[start : start + size]
-            parts = [
-                np.concatenate([block for _, block in source.blocks(some)])
-                for source in self.sources
-            ]
-            yield some, np.hstack(parts)
+            found, begin = np.empty((some.size, self.n_centers)), 0
+            for source in self.sources:
+                at, end = 0, begin + source.n_centers
+                for _, block in source.blocks(some):
+                    found[at : at + len(block), begin:end] = block
+                    at += len(block)
+                begin = end
+            yield some, found
 
 
 @dataclass(frozen=True)
@@ -299,12 +322,13 @@ def fit_chosen(
 
     def polished(blocks: list[Block], n_centers: Any) -> tuple[Centers, PolishedFit | None]:
         centers = _centers(estimator, blocks[0], data, n_centers)
-        memory = estimator.memory_mb / len(blocks)
-        sources = [
-            RowFeatures(KernelMap(block.kernel, centers.rows, memory), data.X, block.sigma)
-            for block in blocks
-        ]
-        source: FeatureSource = sources[0] if len(sources) == 1 else StackedFeatures(sources)
+        maps = [KernelMap(block.kernel, centers.rows, estimator.memory_mb) for block in blocks]
+        sigmas = [block.sigma for block in blocks]
+        source: FeatureSource = (
+            RowFeatures(maps[0], data.X, sigmas[0])
+            if len(blocks) == 1
+            else StackedFeatures(maps, data.X, sigmas)
+        )
         return centers, polish_source(source, data, reg, passes, estimator._say, groups)
 
     def tried(blocks: list[Block]) -> float:
