@@ -17,7 +17,15 @@ from kinlearn.studio.store import LabelStore
 from kinlearn.tables.files import open_table
 from studios import label_rows, settled, studio, write_table
 
-FACTS = {"table": "t.csv", "target": "urgent", "classes": ["yes", "no"]}
+FACTS = {
+    "table": "t.csv",
+    "sha256": "0",
+    "n_rows": 3,
+    "delimiter": ",",
+    "encoding": "utf-8",
+    "target": "urgent",
+    "classes": ["yes", "no"],
+}
 
 
 @pytest.fixture
@@ -79,6 +87,27 @@ def test_a_damaged_file_is_refused_and_left_as_it_is(tmp_path, damage):
     with pytest.raises(TableError, match="damaged, or no file of labels"):
         LabelStore.open(path)
     assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE facts SET value = '{' WHERE name = 'classes'",
+        "UPDATE facts SET value = '[1, 2]' WHERE name = 'classes'",
+        "DELETE FROM facts WHERE name = 'target'",
+        "INSERT INTO facts VALUES ('wishes', '{\"goal\": 7}')",
+        "INSERT INTO facts VALUES ('wishes', '{\"more\": 0.5}')",
+    ],
+)
+def test_notes_that_are_damaged_are_refused_in_a_sentence(tmp_path, damage):
+    path = tmp_path / "a.labels.db"
+    LabelStore.create(path, FACTS).close()
+    base = sqlite3.connect(path)
+    base.execute(damage)
+    base.commit()
+    base.close()
+    with pytest.raises(TableError, match="what it notes of its table is not whole"):
+        LabelStore.open(path)
 
 
 def test_a_file_of_a_newer_kinlearn_is_refused(tmp_path):

@@ -143,6 +143,8 @@ def test_the_address_itself_may_be_followed_from_anywhere(client):
         b'{"seat": "a", "queue": "label", "row": 1, "value": ["yes"]}',
         b'{"seat": "a", "queue": "label", "row": 1, "value": "yes", "who": "ben"}',
         b"[" * 9000,
+        b'{"seat": "a", "queue": "label", "row": 1, "value": "\\ud800"}',
+        b'{"seat": "a", "queue": "label", "row": 1, "value": "\\u0000"}',
     ],
 )
 def test_answers_that_cannot_be_read(client, body):
@@ -307,10 +309,12 @@ def test_exports_and_training_from_the_command_line(tmp_path):
             "format is unknown",
         ),
         (["label", "export", str(path), "--out", str(tmp_path / "x.csv")], "no file of labels"),
+        (["label", "export", state, "--out", str(path), "--force"], "would overwrite"),
     ):
         done = runner.invoke(command_line, arguments)
         assert done.exit_code == 1
         assert words in " ".join(done.output.split())
+    assert path.read_text().startswith("age,dose,sex\n")
     path.rename(tmp_path / "moved.csv")
     done = runner.invoke(command_line, ["label", "export", state, "--out", str(tmp_path / "n.kin")])
     assert "There is no table" in done.output

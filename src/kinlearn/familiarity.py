@@ -108,7 +108,7 @@ def reference_support(
     kernel, X, centers
         As in :func:`support`; X holds the distinct training rows.
     positions : ndarray of shape (m,) or None
-        Which rows the centres are; None when they are none of them.
+        Which rows the centres are; None for given ones, among which equal rows are looked for.
     canonical : ndarray of shape (n,)
         The rows in an order of their values, so that the choice among them does not depend on
         theirs.
@@ -116,8 +116,9 @@ def reference_support(
     n_rows = int(X.shape[0])
     spaced = np.linspace(0, n_rows - 1, min(n_rows, MAX_REFERENCE_ROWS)).round().astype(np.intp)
     some = np.sort(canonical[spaced])
-    own = None
-    if positions is not None:
+    if positions is None:
+        own = _equal_centers(row_hashes(X[some]), centers)
+    else:
         at = np.full(n_rows, -1, dtype=np.intp)
         at[positions] = np.arange(len(positions))
         own = at[some]
@@ -140,10 +141,15 @@ def sampled_support(kernel: Kernel, X: Rows, centers: Rows, without_itself: bool
     keys, some = keys[:MAX_REFERENCE_ROWS], first[:MAX_REFERENCE_ROWS]
     own = None
     if without_itself:
-        known, at = np.unique(row_hashes(centers), return_index=True)
-        near = np.minimum(np.searchsorted(known, keys), known.size - 1)
-        own = np.where(known[near] == keys, at[near], -1)
+        own = _equal_centers(keys, centers)
     return np.sort(support(kernel, X[some], centers, own))
+
+
+def _equal_centers(keys: np.ndarray, centers: Rows) -> np.ndarray:
+    """Return the centre that equals each row, by the hashes of these; -1 for none."""
+    known, at = np.unique(row_hashes(centers), return_index=True)
+    near = np.minimum(np.searchsorted(known, keys), known.size - 1)
+    return np.where(known[near] == keys, at[near], -1)
 
 
 def familiarity(values: np.ndarray, reference: np.ndarray) -> np.ndarray:

@@ -5,7 +5,8 @@ Most of the time of a tuned fit goes into its settings, which few more labels ha
 quarter; between, every label is followed by the exact closed-form fit of an
 :class:`~kinlearn.LSPC` at these settings, calibrated by its own leave-one-out. Any other classifier
 is fitted anew after each label. Steps of a pipeline that see no labels are fitted once, on all
-rows of the table.
+rows of the table. From many labels on, the centres stay those of the last tuning
+(:mod:`kinlearn.active.kept_centers`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
+from kinlearn.active.kept_centers import KEPT_FROM, KeptRows, centers_among, may_keep
 from kinlearn.estimators._cross_fitting import N_FOLDS, cross_fitted, own_held_out, sees_labels
 from kinlearn.estimators.lspc import LSPC
 from kinlearn.estimators.lspc_cv import LSPCCV
@@ -81,6 +83,7 @@ class Refits:
         self.X = X
         last = last_step(self.estimator)
         self.tunes = type(last) is LSPCCV and last is self.estimator
+        self._kept: KeptRows | None = None
         if task is not None and not has_fit_parameter(last, "task"):
             raise TypeError(
                 f"{type(last).__name__} takes no task, so task= cannot be given with it: use "
@@ -114,26 +117,42 @@ class Refits:
         name = getattr(search, "kernel_", search.kept_kernels_[0])
         if not isinstance(self.estimator.kernel, (list, tuple)):
             name = self.estimator.kernel
-        return {"kernel": name, "sigma": search.sigma_, "ridge": search.reg_ * len(rows)}
+        found = {"kernel": name, "sigma": search.sigma_, "ridge": search.reg_ * len(rows)}
+        if len(rows) >= KEPT_FROM and may_keep(self.estimator, self.X):
+            found["centers"] = centers_among(self.estimator, self.X, rows, found)
+        return found
 
     def at(self, settings: Settings | None, n_labels: int) -> Any:
         """The estimator that is fitted to so many labels: its clone fits the same model anew."""
         if settings is None:
             return clone(self.estimator)
         shared = {name: getattr(self.estimator, name) for name in SHARED}
+        # with centres that are kept, it is leave-one-out that has the same ridge for every n
+        n = n_labels
+        if "centers" in settings:
+            n = max(n_labels - 1, 1)
+            shared |= {"centers": take_rows(self.X, np.array(settings["centers"])), "polish": None}
         return LSPC(
-            kernel=settings["kernel"],
-            sigma=settings["sigma"],
-            reg=settings["ridge"] / n_labels,
-            **shared,
+            kernel=settings["kernel"], sigma=settings["sigma"], reg=settings["ridge"] / n, **shared
         )
 
     def fit(self, settings: Settings | None, rows: Index, y: NDArray) -> Fit:
         """The exact fit on labelled rows."""
-        model = self.at(settings, len(rows))
+        model, kept = self.at(settings, len(rows)), self._kept_at(settings)
         with quiet():
-            model.fit(take_rows(self.X, rows), y, **self._given(model, rows))
-        return Fit(self, model, rows, y)
+            if kept is not None:
+                kept.fit(model, rows, y)
+            else:
+                model.fit(take_rows(self.X, rows), y, **self._given(model, rows))
+        return Fit(self, model, rows, y, kept)
+
+    def _kept_at(self, settings: Settings | None) -> KeptRows | None:
+        """What is kept from fit to fit at these settings."""
+        if settings is None or "centers" not in settings:
+            return None
+        if self._kept is None or self._kept.settings is not settings:
+            self._kept = KeptRows(self.estimator, self.X, settings)
+        return self._kept
 
     def _given(self, model: Any, rows: Index) -> dict[str, Any]:
         """Further arguments of fit; every row of the table is a case of its own, equal or not."""
@@ -165,15 +184,20 @@ class Fit:
         Labelled rows.
     y : ndarray of shape (n,)
         Their classes.
+    kept : KeptRows or None
+        Rows of the table against centres that are kept.
     """
 
     refits: Refits
     model: Any
     rows: Index
     y: NDArray
+    kept: KeptRows | None = None
 
     def proba(self, rows: Index) -> Array:
         """Probabilities of rows of the table, in the order of the model's classes."""
+        if self.kept is not None:
+            return self.kept.proba(self.model, rows)
         X, task = take_rows(self.refits.X, rows), take_rows(self.refits.task, rows)
         with quiet():
             return self.model.predict_proba(X, **({} if task is None else {"task": task}))

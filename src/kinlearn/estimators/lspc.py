@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -279,6 +280,13 @@ class LSPC(KernelClassifier):
         check_count("max_iter", self.max_iter)
         if are_collections(X, y, sample_weight, groups):
             return streaming.fit_collections(self, X, y, sample_weight, groups)
+        return self.fit_posed(X, y, sample_weight, groups, one_task_basis)
+
+    @on_own_threads
+    def fit_posed(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, pose: Callable[..., Basis]
+    ) -> LSPC:
+        """Fit as ``fit`` does, with a basis made of what :func:`one_task_basis` is given."""
         check_polish(self.polish)
         kernel = self._begin()
         data = self._read_classes(kernel, X, y, sample_weight)
@@ -317,7 +325,7 @@ class LSPC(KernelClassifier):
         if choice.solver == "pcg":
             basis: Basis = self._pcg_basis(data, features, centers)
         else:
-            basis = one_task_basis(data, features, centers, self.basis, n_decompositions=1)
+            basis = pose(data, features, centers, self.basis, 1)
         validation = None
         if self.posterior == "calibrated" and data.n_rows > 1:
             validation = self._calibration(data, basis, groups)

@@ -199,7 +199,18 @@ def read_fields(body: bytes, kinds: dict[str, type]) -> dict[str, Any] | None:
         right = (int, float) if kind is float else kind
         if isinstance(given[name], bool) or not isinstance(given[name], right):
             return None
+        if kind is str and not _is_text(given[name]):
+            return None
     return given
+
+
+def _is_text(value: str) -> bool:
+    """Whether a text can stand in a file: halves of a character and zero bytes cannot."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in value
 
 
 def _media(session: Session) -> Callable[..., Any]:

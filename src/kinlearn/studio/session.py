@@ -30,7 +30,7 @@ from kinlearn.studio.seats import Seat
 # Seconds an answer waits for the fit that knows of it; beyond, the next row is of the last fit.
 EXACT_WAIT = 0.25
 # From so many labels on nothing waits.
-BACKGROUND_FROM = 3_000
+BACKGROUND_FROM = 10_000
 LONGEST_NOTE = 2_000
 _RECENT = 30
 

@@ -33,7 +33,7 @@ from kinlearn.studio.safety import new_token
 from kinlearn.studio.session import Session
 from kinlearn.studio.store import LabelStore, beside
 from kinlearn.tables.files import TableFile, open_table
-from kinlearn.tables.output import check_table_suffix
+from kinlearn.tables.output import check_output, check_table_suffix
 from kinlearn.version import VERSION
 
 # Seconds that the first page may wait for what earlier labels teach.
@@ -241,6 +241,8 @@ def export_labels(labels: Path, out: Path, table: Path | None, whole: bool) -> s
         store.close()
     n_labels = len(history.labels())
     wanted, file, question = _wanted(out, whole), None, question_of(facts)
+    # the table is never written to, whatever may be replaced
+    check_output(out, force=True, inputs=[table or labels.with_name(facts["table"])])
     if wanted != LABELS_OUT:
         table = table or labels.with_name(facts["table"])
         if not table.exists():

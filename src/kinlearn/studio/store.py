@@ -34,6 +34,18 @@ CREATE TABLE events (
 """
 
 
+# What is always noted, and as what.
+_NOTED: dict[str, Any] = {
+    "table": str,
+    "sha256": str,
+    "n_rows": int,
+    "delimiter": str | None,
+    "encoding": str | None,
+    "target": str,
+    "classes": list,
+}
+
+
 def beside(table: Path) -> Path:
     """Where the labels of a table are kept.
 
@@ -117,6 +129,12 @@ class LabelStore:
             raise self._damaged(str(said).replace("\n", " "))
         for table in ("facts", "events"):
             self._base.execute(f"SELECT COUNT(*) FROM {table}")
+        try:
+            whole = _are_whole(self.facts)
+        except ValueError:
+            whole = False
+        if not whole:
+            raise self._damaged("what it notes of its table is not whole")
 
     def _damaged(self, how: str) -> TableError:
         return TableError(
@@ -177,6 +195,16 @@ class LabelStore:
         if self._guard is not None:
             os.close(self._guard)
             self._guard = None
+
+
+def _are_whole(facts: dict[str, Any]) -> bool:
+    """Whether all that must be noted of a table is there."""
+    noted = all(name in facts and isinstance(facts[name], kind) for name, kind in _NOTED.items())
+    wishes = facts.get("wishes", {})
+    if not noted or not isinstance(wishes, dict) or not wishes.keys() <= {"goal", "max_error"}:
+        return False
+    shares = all(isinstance(share, (int, float)) and 0 < share < 1 for share in wishes.values())
+    return shares and all(isinstance(name, str) for name in facts["classes"])
 
 
 def _hold(path: Path) -> int | None:
