@@ -16,6 +16,7 @@ from kinlearn.tables.evaluation import Evaluation
 from kinlearn.tables.leaks import find_leaks
 from kinlearn.tables.words import percent
 
+pytestmark = pytest.mark.usefixtures("one_kernel_tables")
 runner = CliRunner()
 
 

@@ -15,6 +15,7 @@ from kinlearn.cli import app
 from kinlearn.tables.files import open_table
 from kinlearn.tables.output import check_output, table_writer
 
+pytestmark = pytest.mark.usefixtures("one_kernel_tables")
 runner = CliRunner()
 ROWS = [{"a": "1", "b": "x"}, {"a": "2", "b": "y"}, {"a": "3", "b": "z"}]
 
