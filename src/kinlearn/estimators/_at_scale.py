@@ -300,6 +300,13 @@ class StackedFeatures:
             yield some, found
 
 
+def side_by_side(maps: list[KernelMap], X: Any, sigmas: list[float]) -> FeatureSource:
+    """The features of one kernel, or of several."""
+    if len(maps) == 1:
+        return RowFeatures(maps[0], X, sigmas[0])
+    return StackedFeatures(maps, X, sigmas)
+
+
 @dataclass(frozen=True)
 class ScaledFit:
     """A tuned and polished model of many rows."""
@@ -323,12 +330,7 @@ def fit_chosen(
     def polished(blocks: list[Block], n_centers: Any) -> tuple[Centers, PolishedFit | None]:
         centers = _centers(estimator, blocks[0], data, n_centers)
         maps = [KernelMap(block.kernel, centers.rows, estimator.memory_mb) for block in blocks]
-        sigmas = [block.sigma for block in blocks]
-        source: FeatureSource = (
-            RowFeatures(maps[0], data.X, sigmas[0])
-            if len(blocks) == 1
-            else StackedFeatures(maps, data.X, sigmas)
-        )
+        source = side_by_side(maps, data.X, [block.sigma for block in blocks])
         return centers, polish_source(source, data, reg, passes, estimator._say, groups)
 
     def tried(blocks: list[Block]) -> float:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from kinlearn.estimators._at_scale import (
     Block,
-    StackedFeatures,
     chosen_blocks,
     reg_of_all,
     search_obstacles,
+    side_by_side,
 )
 from kinlearn.estimators._held_out_proba import proba_of_scores
 from kinlearn.estimators._polish import (
@@ -29,7 +29,6 @@ from kinlearn.estimators._polish import (
 from kinlearn.kernels import Kernel, KernelMap
 from kinlearn.posterior import Calibration, ScoreLayout
 from kinlearn.problems.coding import Coding
-from kinlearn.problems.fixed_basis import RowFeatures
 from kinlearn.problems.hashed_rows import HashedRows
 from kinlearn.problems.polish import Polish
 from kinlearn.problems.polish_coordinates import (
@@ -118,13 +117,8 @@ class TaskRows:
         task = np.zeros(data.n_rows, dtype=np.intp) if data.task is None else data.row_task
         order = np.argsort(task, kind="stable")
         X = data.X[order]
-        parts = [
-            RowFeatures(
-                KernelMap(block.kernel, centers.rows, memory_mb / len(blocks)), X, block.sigma
-            )
-            for block in blocks
-        ]
-        source: FeatureSource = parts[0] if len(parts) == 1 else StackedFeatures(parts)
+        maps = [KernelMap(block.kernel, centers.rows, memory_mb) for block in blocks]
+        source = side_by_side(maps, X, [block.sigma for block in blocks])
         targets, weights = coding.targets(data.targets)[order], data.pair_weights[order, 0]
         return cls(source, order, task[order], targets, weights, n_tasks)
 
