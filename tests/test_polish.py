@@ -12,6 +12,7 @@ from kinlearn.plots import PolishPathDisplay
 from kinlearn.problems.coding import Coding
 from kinlearn.problems.polish import Polish
 from kinlearn.problems.polish_coordinates import HeldRows, OneTaskCoordinates, RowSums
+from kinlearn.solvers import solver_choice
 from kinlearn.solvers.lbfgs_steps import LbfgsSteps
 from kinlearn.solvers.log_loss_pass import log_loss_pass
 from naive.logistic import log_loss_of
@@ -353,6 +354,19 @@ def test_files_onnx_and_fewer_centres(tmp_path):
     np.testing.assert_array_equal(again.polish_path_, model.polish_path_)
     onnx = kinlearn.to_onnx(model)
     assert onnx.graph.node
+
+
+def test_the_matrix_of_many_centres_is_formed_for_a_polish_up_to_a_bound(monkeypatch):
+    X, y = rows(n=5200)
+    monkeypatch.setattr(solver_choice, "PCG_CENTERS", 30)
+    model = LSPC(n_centers=60, sigma=1.0, random_state=0).fit(X, y)
+    assert (model.solver_, model.n_iter_ > 1) == ("direct", True)
+    monkeypatch.setattr("kinlearn.estimators.lspc.MOST_POLISHED", 50)
+    model.fit(X, y)
+    assert "60 are more than the 50" in model.polish_reason_
+    assert not hasattr(model, "polish_path_")
+    with pytest.raises(ValueError, match="solver='direct'"):
+        model.set_params(polish=4).fit(X, y)
 
 
 def test_drawn():

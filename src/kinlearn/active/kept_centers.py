@@ -116,7 +116,7 @@ class KeptRows:
         def pose(data: TrainingSet, features: KernelMap, *_: Any) -> KeptCenters:
             return KeptCenters(features, data, sums)
 
-        model.fit_posed(self.X[rows], y, None, np.arange(len(rows)), pose)
+        model._fit_posed(self.X[rows], y, None, np.arange(len(rows)), pose)
 
     def _sums_over(self, rows: Index) -> AddedRows:
         n = min(len(rows), len(self._rows))
