@@ -286,7 +286,6 @@ class LSPC(KernelClassifier):
             return streaming.fit_collections(self, X, y, sample_weight, groups)
         return self._fit_posed(X, y, sample_weight, groups, one_task_basis)
 
-    @on_own_threads
     def _fit_posed(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, pose: Callable[..., Basis]
     ) -> LSPC:
