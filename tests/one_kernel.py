@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 import kinlearn
+from kinlearn.tables import training
 
 ONE_KERNEL = {"kernel": "rbf", "metric": None}
 
@@ -22,3 +27,13 @@ def MultiLabelLSPCCV(**options: Any) -> kinlearn.MultiLabelLSPCCV:
 def MultiTaskLSPCCV(**options: Any) -> kinlearn.MultiTaskLSPCCV:
     """MultiTaskLSPCCV of the Gaussian kernel alone, unless another is given."""
     return kinlearn.MultiTaskLSPCCV(**{**ONE_KERNEL, **options})
+
+
+@contextmanager
+def tables_with_one_kernel() -> Iterator[None]:
+    """Within, what the command line trains has one kernel in the plain metric, and is quick."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "TABLE_KERNELS", ONE_KERNEL["kernel"])
+        for make in (LSPCCV, MultiLabelLSPCCV, MultiTaskLSPCCV):
+            patch.setattr(training, make.__name__, make)
+        yield

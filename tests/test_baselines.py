@@ -16,11 +16,17 @@ from kinlearn.report.baselines import (
     Baseline,
     baseline_models,
     cross_fitted_proba,
+    held_out_proba,
     row_losses,
     rows_learnt_from,
 )
 from kinlearn.report.conclusions import conclusions
-from kinlearn.report.findings import Findings, chance_calibration_error, classes_of
+from kinlearn.report.findings import (
+    Findings,
+    HandOverPoint,
+    chance_calibration_error,
+    classes_of,
+)
 from kinlearn.report.measures import measure
 from kinlearn.report.page import make_page
 from kinlearn.tables.evaluation import Evaluation
@@ -122,6 +128,46 @@ def test_cost_is_bounded():
     assert rows_learnt_from(14, 2) > 30_000
     assert rows_learnt_from(2000, 2) == 300
     assert rows_learnt_from(16, 26) < 3000
+
+
+def test_rows_kept_out_are_told_by_all_others_but_their_groups():
+    rng = np.random.default_rng(0)
+    x = np.repeat(rng.normal(size=150), 2)
+    y = np.where(np.repeat(rng.normal(size=150), 2) > 0, "b", "a")  # told by the other row alone
+    model, held = baseline_models(pd.DataFrame({"x": x}), 0)[BOOSTING], np.arange(0, 60, 2)
+    classes, frame, pairs = np.unique(y), pd.DataFrame({"x": x}), np.repeat(np.arange(150), 2)
+    model.set_params(histgradientboostingclassifier__min_samples_leaf=1)
+    told = held_out_proba(model, frame, y, classes, None, 0, held)[held]
+    apart = held_out_proba(model, frame, y, classes, pairs, 0, held)
+    assert np.isnan(np.delete(apart, held, axis=0)).all()
+    truth = np.searchsorted(classes, y[held])
+    assert row_losses(apart[held], truth).mean() > 2 * row_losses(told, truth).mean()
+
+
+def test_classes_of_few_rows_each_have_a_baseline():
+    y = np.repeat([f"c{i}" for i in range(8)], 3)
+    model = baseline_models(pd.DataFrame({"x": np.arange(24.0)}), 0)[LOGISTIC]
+    frame = pd.DataFrame({"x": np.repeat(np.arange(8.0), 3)})
+    proba = cross_fitted_proba(model, frame, y, np.unique(y), None, 0)
+    assert np.isfinite(proba).all()
+
+
+def test_ten_rows_tell_nothing_of_probabilities():
+    proba, truth = drawn(10, 1.0)
+    said = " ".join(conclusions(found_of(proba, truth)))
+    assert "cannot be told yet" in said
+    assert "at their word cannot" in said
+
+
+def test_a_limit_on_misses_that_few_rows_cannot_show_is_named():
+    proba, truth = drawn(200, 1.0)
+    found = found_of(proba, truth)
+    wishes = {**TRAINING["training"]["wishes"], "miss": ["yes=1%"]}
+    facts = {**TRAINING, "training": {**TRAINING["training"], "wishes": wishes}}
+    point = HandOverPoint(0.1, np.inf, 0.0, np.nan)
+    said = " ".join(conclusions(dataclasses.replace(found, facts=facts, hand_over=point)))
+    assert f"cannot be shown by its {truth.sum()} rows, 299 are needed at least" in said
+    assert "--cost" not in said
 
 
 def test_a_better_baseline_is_said_and_shown():

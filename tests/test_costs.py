@@ -15,6 +15,7 @@ from kinlearn.selection.decisions import cost_matrix, gains, miss_bound, miss_li
 from kinlearn.tables.costs import read_costs, read_limits
 from kinlearn.tables.evaluation import Evaluation
 
+pytestmark = pytest.mark.usefixtures("one_kernel_tables")
 NAMES = np.array(["no", "yes"])
 
 

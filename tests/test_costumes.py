@@ -22,6 +22,7 @@ from kinlearn.cli import app
 from kinlearn.tables.columns import find_decimal, infer_columns
 
 runner = CliRunner()
+pytestmark = pytest.mark.usefixtures("one_kernel_tables")
 N = 120
 
 

@@ -13,8 +13,14 @@ import matplotlib.pyplot as plt
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 NAMES = sorted(str(path.relative_to(EXAMPLES)) for path in EXAMPLES.rglob("plot_*.py"))
-# A million rows are for the documentation; the code is the same.
-SMALLER = {"at_scale/plot_million_rows.py": ("N_ROWS = 1_000_000", "N_ROWS = 120_000")}
+# A million rows, and as many repetitions as a figure needs, are for the documentation; the code is
+# the same.
+SMALLER = {
+    "at_scale/plot_million_rows.py": ("N_ROWS = 1_000_000", "N_ROWS = 120_000"),
+    "different_features/plot_faces.py": ("for seed in range(3)", "for seed in range(2)"),
+    "many_tasks/plot_reversed_task.py": ("for seed in range(4)", "for seed in range(2)"),
+    "one_task/plot_stacking.py": ("for seed in range(8)", "for seed in range(3)"),
+}
 
 
 def run(name, monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 from kinlearn import LSPCCV
 
 pytestmark = pytest.mark.filterwarnings("ignore:The best", "ignore:Features differ")
-N_TABLES, N_NEW = 12, 2000
+SIZES, N_NEW = [20, 30, 45, 60, 90, 120, 160, 220], 2000
 
 
 def numbers(n, d, rng):
@@ -45,8 +45,7 @@ KINDS = [numbers, codes, one_hot_columns, copied, with_constants, mixed]
 def make_table(kind, i, signal):
     """Training and new rows of a table; its size, columns and classes follow from its number."""
     rng = np.random.default_rng([KINDS.index(kind), i, signal])
-    n = [20, 30, 45, 60, 90, 120, 160, 200, 250, 320, 400, 500][i]
-    d, n_classes = 1 + i % 5, 2 + (i // 2) % 4
+    n, d, n_classes = SIZES[i], 1 + i % 5, 2 + (i // 2) % 4
     X = kind(n + N_NEW, d, rng)
     prior = rng.dirichlet(np.full(n_classes, 5.0))
     directions = signal * rng.normal(size=(X.shape[1], n_classes))
@@ -62,7 +61,7 @@ def make_table(kind, i, signal):
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_not_worse_than_class_frequencies(kind, signal):
     ratios = []
-    for i in range(N_TABLES):
+    for i in range(len(SIZES)):
         X, y, X_new, y_new = make_table(kind, i, signal)
         model = LSPCCV().fit(X, y)
         counts = np.bincount(y)

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from sklearn.base import BaseEstimator
+
+import kinlearn
 
 ROOT = Path(__file__).parent.parent
 TESTS = ROOT / "tests"
@@ -51,6 +54,14 @@ def test_oracles_are_in_one_place():
         public = [f for f in tree.body if isinstance(f, ast.FunctionDef) and f.name[0] != "_"]
         bare = [f.name for f in public if not ast.get_docstring(f)]
         assert not bare, f"{path.name}: {bare} do not say which formula they are."
+
+
+def test_no_estimator_has_more_than_three_classes_of_ours_to_trace():
+    for name in kinlearn.__all__:
+        found = getattr(kinlearn, name)
+        if isinstance(found, type) and issubclass(found, BaseEstimator):
+            own = [c.__name__ for c in found.__mro__ if c.__module__.startswith("kinlearn")]
+            assert len(own) <= 3, own
 
 
 def test_scikit_learns_checks_are_in_one_place():

@@ -17,6 +17,7 @@ from kinlearn.tables.input_profile import profile_inputs
 from kinlearn.tables.shift_tests import beyond_p, ranks_p, share_p
 
 runner = CliRunner()
+pytestmark = pytest.mark.usefixtures("one_kernel_tables")
 NUMBERS = ["age", "bmi", "systolic", "glucose", "crp", "symptom_days"]
 TEXTS = ["site", "sex", "smoking", "referral"]
 PROMISE = "at most 5 % wrong answers"

@@ -11,6 +11,8 @@ import kinlearn
 from kinlearn.tables.hand_over import bare_classifier
 from test_table_commands import accepted, refused
 
+pytestmark = pytest.mark.usefixtures("one_kernel_tables")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

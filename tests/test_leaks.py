@@ -16,6 +16,7 @@ from kinlearn.tables.evaluation import Evaluation
 from kinlearn.tables.leaks import find_leaks
 from kinlearn.tables.words import percent
 
+pytestmark = pytest.mark.usefixtures("one_kernel_tables")
 runner = CliRunner()
 
 
@@ -79,6 +80,14 @@ def test_a_number_with_a_threshold_is_found():
     frame = pd.DataFrame({"score": score, "other": other})
     found = find_leaks(frame, {"y": np.where(score > 0.3, "a", "b")})
     assert [leak.column for leak in found] == ["score"]
+
+
+def test_long_and_huge_numbers_are_told_apart():
+    y = np.tile(["no", "yes"], 60)
+    large = np.where(y == "yes", 1e200, -1e200) * (1 + np.arange(120) / 200)
+    long = 2e9 + np.where(y == "yes", 1.0, 0.0) * 60 + np.arange(120) % 50
+    found = find_leaks(pd.DataFrame({"large": large, "long": long}), {"y": y})
+    assert {leak.column for leak in found} == {"large", "long"}
 
 
 def test_good_columns_and_ids_are_no_leaks():

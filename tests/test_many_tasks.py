@@ -11,6 +11,8 @@ from kinlearn.tables import training
 from kinlearn.tables.hand_over import bare_classifier
 from test_table_commands import accepted, refused
 
+pytestmark = pytest.mark.usefixtures("one_kernel_tables")
+
 
 def shops(n, n_tasks, unlike, seed=0):
     """Customers of shops; where these are unlike, each has a way of its own."""
@@ -34,7 +36,7 @@ def unlike(request, monkeypatch):
 
 def test_all_rows_are_used_and_the_better_way_is_kept(unlike, tmp_path):
     path = tmp_path / "shops.csv"
-    shops(450, 4, unlike).to_csv(path, index=False)
+    shops(450, 8, unlike).to_csv(path, index=False)
     given = ("train", path, "--target", "buys", "--task", "shop", "--out", tmp_path / "m.kin")
     found = json.loads(accepted(*given, "--json"))
     assert found["rows"] == 450

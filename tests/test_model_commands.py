@@ -16,6 +16,7 @@ from kinlearn.tables.evaluation import Evaluation
 from kinlearn.tables.explain import explain_row
 from kinlearn.tables.input_profile import profile_inputs
 
+pytestmark = pytest.mark.usefixtures("one_kernel_tables")
 runner = CliRunner()
 
 

@@ -441,11 +441,11 @@ def test_identical_rows_are_answered_by_their_frequencies():
 
 @pytest.mark.slow
 def test_wide_label_sets_stay_within_memory():
-    """T = 300 labels: no array with more than a few times nT + n² + T² entries."""
+    """T = 200 labels: no array with more than a few times nT + n² + T² entries."""
     import tracemalloc
 
     rng = np.random.default_rng(0)
-    n, T = 150, 300
+    n, T = 100, 200
     X = rng.standard_normal((n, 5))
     Y = sp.csr_matrix((X @ rng.standard_normal((5, T)) > 2).astype(int))
     with warnings.catch_warnings():

@@ -9,7 +9,10 @@ import kinlearn
 from kinlearn import LSPC, MultiLabelLSPC
 from kinlearn.kernels import KernelMap, resolve_kernel
 from kinlearn.plots import PolishPathDisplay
-from kinlearn.problems.polish import Coding, HeldRows, Polish, RowSums
+from kinlearn.problems.coding import Coding
+from kinlearn.problems.polish import Polish
+from kinlearn.problems.polish_coordinates import HeldRows, OneTaskCoordinates, RowSums
+from kinlearn.solvers import solver_choice
 from kinlearn.solvers.lbfgs_steps import LbfgsSteps
 from kinlearn.solvers.log_loss_pass import log_loss_pass
 from naive.logistic import log_loss_of
@@ -33,13 +36,14 @@ def run(polish, Phi, targets, weights=None):
     return polish
 
 
-def posed(Phi, Z, weights, reg, n_held=60, **options):
+def posed(Phi, Z, weights, reg, n_held=60, norm=None, **options):
     coding = Coding.of_classes(Z.shape[1])
     D = np.ones(len(Z)) if weights is None else weights
     H, h = Phi.T @ (D[:, None] * Phi), Phi.T @ (D[:, None] * Z)
     held = HeldRows(Phi[:n_held], coding.targets(Z)[:n_held], D[:n_held])
     sums = RowSums(H, coding.moments(h), float(D.sum()))
-    return Polish(sums, held, reg, coding, **options), coding.targets(Z)
+    polish = Polish(OneTaskCoordinates(sums, reg, norm), held, coding, **options)
+    return polish, coding.targets(Z)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -132,13 +136,13 @@ def by_norm(noise=0.5):
 
 def test_where_nothing_is_gained_it_begins_once_more_smoother():
     polish, targets, Phi = by_norm(noise=1.5)
-    first = polish.ridge
+    first = polish.coordinates.ridge
     seen = []
     while not polish.done:
         seen.append(polish.to_arrays())
         polish.tell(*log_loss_pass([(Phi, targets, None)], polish.coef, False))
     assert polish.first > 0
-    assert polish.ridge == pytest.approx(10.0 * first)
+    assert polish.coordinates.ridge == pytest.approx(10.0 * first)
     assert polish.helped
     assert min(polish.path) < polish.path[0]
     # from a checkpoint of any of these passes it comes to the same
@@ -173,7 +177,8 @@ def test_held_out_rows_have_no_say_in_their_own_path():
     # the same without the rows altogether, scored apart
     H, h = Phi[25:].T @ Phi[25:], Phi[25:].T @ Z[25:]
     nobody = HeldRows(Phi[:25], Z[:25], np.full(25, 1e-12))
-    apart = Polish(RowSums(H, h, 575.0), nobody, 1e-4, polish.coding)
+    coordinates = OneTaskCoordinates(RowSums(H, h, 575.0), 1e-4)
+    apart = Polish(coordinates, nobody, polish.coding)
     for _ in range(polish.n_passes):
         apart.tell(*log_loss_pass([(Phi[25:], Z[25:], None)], apart.coef, False))
     np.testing.assert_allclose(apart.path, polish.path[: len(apart.path)], rtol=1e-5)
@@ -349,6 +354,19 @@ def test_files_onnx_and_fewer_centres(tmp_path):
     np.testing.assert_array_equal(again.polish_path_, model.polish_path_)
     onnx = kinlearn.to_onnx(model)
     assert onnx.graph.node
+
+
+def test_the_matrix_of_many_centres_is_formed_for_a_polish_up_to_a_bound(monkeypatch):
+    X, y = rows(n=5200)
+    monkeypatch.setattr(solver_choice, "PCG_CENTERS", 30)
+    model = LSPC(n_centers=60, sigma=1.0, random_state=0).fit(X, y)
+    assert (model.solver_, model.n_iter_ > 1) == ("direct", True)
+    monkeypatch.setattr("kinlearn.estimators.lspc.MOST_POLISHED", 50)
+    model.fit(X, y)
+    assert "60 are more than the 50" in model.polish_reason_
+    assert not hasattr(model, "polish_path_")
+    with pytest.raises(ValueError, match="solver='direct'"):
+        model.set_params(polish=4).fit(X, y)
 
 
 def test_drawn():

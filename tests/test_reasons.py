@@ -15,6 +15,7 @@ from kinlearn.tables.input_profile import profile_inputs
 from kinlearn.tables.pipeline import make_model
 from kinlearn.tables.reasons import FAR, strangest_cells
 
+pytestmark = pytest.mark.usefixtures("one_kernel_tables")
 runner = CliRunner()
 
 

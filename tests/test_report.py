@@ -27,6 +27,7 @@ from kinlearn.tables.evaluation import Evaluation, LabelEvaluation
 from kinlearn.tables.example import write_example
 from kinlearn.tables.pipeline import make_model
 
+pytestmark = pytest.mark.usefixtures("one_kernel_tables")
 runner = CliRunner()
 SECTIONS = {
     "conclusions", "data", "sizes", "performance", "calibration", "baselines", "handover",

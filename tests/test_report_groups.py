@@ -15,7 +15,7 @@ from kinlearn.cells.refusals import TableError
 from kinlearn.cells.schema import TableSchema
 from kinlearn.cli import app
 from kinlearn.report.effects import effect_picture, effects_of
-from kinlearn.report.groups import group_names, groups_by, worse_off
+from kinlearn.report.groups import group_names, groups_by
 from kinlearn.report.importance import Importance
 from kinlearn.tables.evaluation import Evaluation
 from kinlearn.tables.pipeline import make_model
@@ -84,7 +84,7 @@ def test_groups_are_counted_as_by_hand():
         assert group.wrong.value == pytest.approx(wrong[some].mean())
         assert group.handed == pytest.approx(1 - answered[sex[kept] == group.name].mean())
         assert group.too_sure == pytest.approx(0.8 - (1 - wrong[some].mean()))
-    assert [g.name for g in worse_off(groups[:2], wrong[kept].mean())] == ["m"]
+    assert [g.name for g in groups if g.fares_worse] == ["m"]
     with pytest.raises(TableError, match="Did you mean 'sex'"):
         groups_by(["sx"], sample, CellRules(), held, answered, "t.csv")
 

@@ -18,7 +18,8 @@ from kinlearn import LSPC, TableFeatures
 from kinlearn.answering.answers import answer_rows
 from kinlearn.answering.served_model import load_served
 from kinlearn.cells.refusals import TableError
-from kinlearn.service import batching
+from kinlearn.cli.serve import serve
+from kinlearn.service import batching, running
 from kinlearn.service.describing import openapi_document
 from kinlearn.service.registry import Registry
 from kinlearn.service.running import read_token
@@ -244,6 +245,7 @@ def test_several_models_answer_by_their_names(folder):
         ([GOOD, GOOD | {"dose": 1e200}], 422, "Row 2 has 1e+200 in column 'dose'", ("dose", 2)),
         ([], 422, "holds no rows", (None, None)),
         (3, 422, "where records are expected", (None, None)),
+        ({"columns": GOOD}, 422, "'age' is 40.0, where a list", ("age", None)),
         ([GOOD] * 11, 413, "at most 10", (None, None)),
     ],
 )
@@ -269,6 +271,23 @@ def test_what_was_out_of_the_ordinary_is_said(client):
     ]
 
 
+def test_a_cell_is_not_taken_for_missing_by_a_model_that_takes_none(folder):
+    rows = "x0,x1,x2,x3\n" + "1,2,3,4\n" * 50 + "1,zz,3,4\n"
+    with served_models.client_of(folder / "plain.kin") as client:
+        response = client.post("/predict", content=rows, headers={"Content-Type": "text/csv"})
+    assert response.status_code == 422
+    assert "Row 51 holds 'zz' in column 'x1', which is no number" in response.json()["error"]
+
+
+def test_columns_that_were_there_keep_their_names(folder):
+    rows = "predicted,kin_predicted,x0,x1,x2,x3\na,b,1,2,3,4\n"
+    with served_models.client_of(folder / "plain.kin") as client:
+        answer = client.post("/predict", content=rows, headers={"Content-Type": "text/csv"})
+    names = answer.text.splitlines()[0].split(",")
+    assert names[:7] == [*rows.splitlines()[0].split(","), "kin_kin_predicted"]
+    assert len(set(names)) == len(names)
+
+
 def test_bodies_beyond_the_limits_are_refused(folder):
     with served_models.client_of(folder / "state.kin", max_mb=0.01, max_stream_mb=0.02) as client:
         text = ("age,dose,sex\n" + "1,2,male\n" * 5000).encode()
@@ -287,8 +306,10 @@ def test_csv_that_is_none_is_refused_in_a_sentence(client):
         (b"age,dose,sex\n1,2\n", "Line 2 of the body has 2 cells where the header has 3"),
         (b"", "The body is empty"),
         (b"age,dose,sex\n", "no rows below them"),
-        (b"age,dose,sex\n1,2,\xff\xfe\n", "The body is not utf-8 throughout"),
-        (b"age;dose;sex\n1;2;male\n", "The body has one column"),
+        (b"age,dose,sex", "no rows below them"),
+        (b"age,dose,sex\n1,2,\xff\xfe\n", "is no letter of it. Send it as UTF-8."),
+        (b"age;dose;sex\n1;2;male\n", "with a semicolon: let commas separate its cells."),
+        (b"age,dose,sex\n1,2,\0\n", "send CSV in UTF-8"),
         (b"age,sex\n1,male\n", "has no column 'dose'"),
     ):
         for accept in ("text/csv", "application/json"):
@@ -297,6 +318,7 @@ def test_csv_that_is_none_is_refused_in_a_sentence(client):
             assert 400 <= response.status_code < 500
             assert words in response.json()["error"]
             assert "/tmp" not in response.text
+            assert "--" not in response.json()["error"]
 
 
 def test_who_has_no_token_is_refused(folder):
@@ -494,3 +516,12 @@ def test_requests_at_once_are_answered_together_and_none_is_lost(client, model):
 def test_settings_go_to_workers_as_a_text():
     settings = Settings(models=["a.kin"], token="ä", max_mb=0.5)
     assert Settings.from_text(settings.as_text()) == settings
+
+
+def test_where_nothing_can_be_written_the_place_of_the_watch_is_said(folder, monkeypatch, capsys):
+    monkeypatch.setattr(running, "run", lambda settings, said: None)
+    for writable in (True, False):
+        monkeypatch.setattr(running.os, "access", lambda *_, writable=writable: writable)
+        serve([folder / "state.kin"])
+        said = " ".join(capsys.readouterr().out.split())
+        assert ("numbers of the watch and labels are kept in" in said) != writable

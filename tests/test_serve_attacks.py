@@ -104,6 +104,54 @@ def test_who_sends_slowly_is_cut_off_and_others_are_answered(service):
         each.close()
 
 
+@pytest.mark.parametrize("kind", ["text/csv", "application/pdf"])
+def test_who_goes_on_in_drops_is_cut_off_too(service, kind):
+    host, port = service.removeprefix("http://").split(":")
+    head = f"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\n"
+    with socket.create_connection((host, int(port))) as slow:
+        slow.settimeout(0.2)
+        slow.sendall(f"{head}Content-Length: 5000\r\n\r\n".encode())
+        said, ended = b"", time.monotonic() + 30
+        while time.monotonic() < ended:
+            try:
+                slow.sendall(b"a")
+                part = slow.recv(4096)
+            except TimeoutError:
+                continue
+            except OSError:  # closed while we were sending
+                break
+            if not part:
+                break
+            said += part
+        assert time.monotonic() < ended
+    # the one is too slow; the other is refused at once, and need not have gone on
+    assert said.startswith(b"HTTP/1.1 408" if kind == "text/csv" else b"HTTP/1.1 415")
+
+
+def test_who_does_not_read_is_cut_off_and_leaves_nothing_behind(path, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    table = b"age,dose,sex\n" + b"41.5,0.25,female\n" * 150_000
+    with served_models.serving(path, "--max-seconds", "1") as (address, _):
+        host, port = address.removeprefix("http://").split(":")
+        with socket.socket() as lazy:
+            lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            lazy.connect((host, int(port)))
+            head = "POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: text/csv\r\n"
+            lazy.sendall(f"{head}Content-Length: {len(table)}\r\n\r\n".encode() + table)
+            lazy.settimeout(60)
+            assert lazy.recv(12, socket.MSG_PEEK).startswith(b"HTTP/1.1 200")
+            ended = time.monotonic() + 60
+            while time.monotonic() < ended:
+                try:
+                    lazy.sendall(b"\r\n")
+                except OSError:
+                    break
+                time.sleep(0.2)
+            assert time.monotonic() < ended
+        assert json.loads(post(address, json.dumps(GOOD).encode()))["answers"]
+        assert list(tmp_path.glob("*.csv")) == []
+
+
 def test_a_table_larger_than_any_body_is_answered_in_pieces(service):
     line = b"41.5,0.25,female\n"
     table = b"age,dose,sex\n" + line * 120_000  # 2 MB, where a body may have 1

@@ -269,5 +269,6 @@ def test_what_mlflow_would_not_send_is_refused(client, body):
 
 
 def test_ping_and_version(client):
-    assert client.get("/ping").status_code == 200
+    for way in (client.get, client.head):  # balancers ask by either
+        assert way("/ping").status_code == way("/v2/health/ready").status_code == 200
     assert client.get("/version").text

@@ -44,7 +44,7 @@ ESTIMATORS = [
     LSPC(basis="classwise"),
     LSPC(n_centers=5, random_state=0),
     LSPC(solver="pcg"),
-    LSPCCV(),
+    LSPCCV(**GRID),
     KernelLogisticRegression(),
     KernelLogisticRegressionCV(**GRID),
     MultiTaskLSPC(),

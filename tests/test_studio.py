@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+import one_kernel
 from kinlearn.cells.refusals import TableError
 from kinlearn.studio.agreement import cohens_kappa
 from kinlearn.studio.events import DISAGREEMENT, LABEL, SKIP, UNDO, Event
@@ -439,7 +440,8 @@ def test_every_row_labelled(tmp_path):
         assert opened.session.now("me", "a")["row"] is None
 
 
-def test_tasks(tmp_path):
+def test_tasks(tmp_path, monkeypatch):
+    monkeypatch.setattr("kinlearn.studio.start.MultiTaskLSPCCV", one_kernel.MultiTaskLSPCCV)
     path = tmp_path / "t.csv"
     truth = write_table(path, n_rows=40, more=[("site", ["A", "B"])])
     with studio(path, task="site") as opened:
@@ -543,7 +545,8 @@ def say_several(session, truth, n_rows):
         session.answer("me", "a", "label", row, json.dumps(yes))
 
 
-def test_several_labels_are_learnt_together(tmp_path):
+def test_several_labels_are_learnt_together(tmp_path, monkeypatch):
+    monkeypatch.setattr("kinlearn.studio.labels_loop.LSPCCV", one_kernel.LSPCCV)
     path = tmp_path / "t.csv"
     write_table(path)
     cells = np.loadtxt(path, delimiter=",", skiprows=1, usecols=(0, 1))

@@ -23,6 +23,7 @@ from kinlearn.studio.safety import MAX_BODY
 from kinlearn.studio.server import ACTIONS, PAGE, listen, make_app
 from studios import HOSTILE, label_rows, studio, write_table
 
+pytestmark = pytest.mark.usefixtures("one_kernel_tables")
 PORT = 8123
 OURS = f"http://127.0.0.1:{PORT}"
 

@@ -19,6 +19,7 @@ from kinlearn.cells.table_cells import TableCells
 from kinlearn.cli import app
 
 runner = CliRunner()
+pytestmark = pytest.mark.usefixtures("one_kernel_tables")
 N = 160
 
 

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import kinlearn
 from kinlearn.cli import app
 from kinlearn.tables.example import write_example
+from one_kernel import tables_with_one_kernel
 
 runner = CliRunner()
 
@@ -27,6 +28,12 @@ def accepted(*arguments):
     result = run(*arguments)
     assert result.exit_code == 0, result.output
     return result.stdout
+
+
+def quickly(*arguments):
+    """The same; what is trained has one kernel in the plain metric."""
+    with tables_with_one_kernel():
+        return accepted(*arguments)
 
 
 def refused(*arguments):
@@ -55,7 +62,7 @@ def folder(tmp_path_factory):
 def task_model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tasks")
     write_example(folder / "clinic.csv", 120, 0)
-    accepted(
+    quickly(
         "train", folder / "clinic.csv", "--target", "readmitted", "--task", "site",
         "--group", "patient", "--out", folder / "model.kin", "--report", folder / "report.html",
     )  # fmt: skip
@@ -66,7 +73,7 @@ def task_model(tmp_path_factory):
 def label_model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("labels")
     write_example(folder / "clinic.csv", 150, 0)
-    accepted(
+    quickly(
         "train", folder / "clinic.csv", "--labels", "diabetes,hypertension,anaemia",
         "--drop", "readmitted", "--max-error", "0.3", "--out", folder / "model.kin",
         "--report", folder / "report.html",
@@ -269,11 +276,19 @@ def test_too_few_rows_or_columns(tmp_path):
     assert "2 rows" in refused("train", path, "--target", "y", "--out", tmp_path / "m.kin")
     path.write_text("x,y\n" + "1,a\n1,b\n" * 20)
     assert "all were dropped" in refused("train", path, "--target", "y", "--out", tmp_path / "m")
+    path.write_text("y\n" + "a\nb\n" * 20)
+    sentence = refused("train", path, "--target", "y", "--out", tmp_path / "m")
+    assert "has no columns but those to predict" in sentence
+    picture = tmp_path / "r.pdf"
+    assert "let its name end in .html" in refused(
+        "train", path, "--target", "y", "--out", tmp_path / "m", "--report", picture
+    )
 
 
 @pytest.mark.parametrize("command", ["predict", "report", "info"])
 def test_files_that_are_no_models(folder, tmp_path, command):
-    data = [] if command == "info" else [folder / "new.csv", "--out", tmp_path / "s.csv"]
+    out = tmp_path / ("s.html" if command == "report" else "s.csv")
+    data = [] if command == "info" else [folder / "new.csv", "--out", out]
     assert "There is no file" in refused(command, tmp_path / "none.kin", *data)
     (tmp_path / "bad.kin").write_bytes(b"no model")
     assert "bad.kin" in refused(command, tmp_path / "bad.kin", *data)
@@ -294,7 +309,7 @@ def test_json_is_one_object_and_nothing_else(folder, tmp_path):
     table = json.loads(accepted("example", tmp_path / "e.csv", "--rows", "20", "--json"))
     assert table["rows"] == 20
     trained = json.loads(
-        accepted(
+        quickly(
             "train",
             clinic,
             "--target",
@@ -335,7 +350,7 @@ def test_json_on_stdout_of_a_process(folder, tmp_path):
 
 def test_the_seed_decides_everything(folder, tmp_path):
     for name in ("a", "b"):
-        accepted(
+        quickly(
             "train", folder / "clinic.csv", "--target", "readmitted", "--max-rows", "80",
             "--seed", "5", "--out", tmp_path / f"{name}.kin", "--report", tmp_path / f"{name}.html",
         )  # fmt: skip
@@ -453,7 +468,7 @@ def test_a_missing_library_is_named(folder, tmp_path, missing):
 
 
 def test_every_task_can_have_a_threshold_of_its_own(folder, tmp_path):
-    accepted(
+    quickly(
         "train", folder / "clinic.csv", "--target", "readmitted", "--task", "site", "--per-task",
         "--max-error", "0.45", "--max-rows", "160", "--out", tmp_path / "m.kin",
         "--report", tmp_path / "r.html",
@@ -475,7 +490,7 @@ def test_large_tables_use_centres_and_some_held_out_rows(folder, tmp_path, monke
     monkeypatch.setattr("kinlearn.training.centers.AUTO_CENTERS", 60)
     monkeypatch.setattr("kinlearn.estimators.lspc_cv.MAX_HELD_OUT_ROWS", 100)
     out, page = tmp_path / "m.kin", tmp_path / "r.html"
-    said = accepted(
+    said = quickly(
         "train", folder / "clinic.csv", "--target", "readmitted", "--out", out, "--report", page
     )
     assert "with 60 of them as" in " ".join(said.split())
@@ -495,7 +510,7 @@ def test_semicolons_commas_and_three_classes(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("\n".join(["maß;art;stufe", *lines]).encode("cp1252"))
     dialect = ["--delimiter", ";", "--encoding", "cp1252"]
-    accepted(
+    quickly(
         "train", path, "--target", "stufe", "--decimal", ",", *dialect, "--out", tmp_path / "m.kin",
         "--report", tmp_path / "r.html",
     )  # fmt: skip

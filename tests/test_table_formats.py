@@ -15,6 +15,7 @@ from kinlearn.cli import app
 from kinlearn.tables.files import open_table
 from kinlearn.tables.output import check_output, table_writer
 
+pytestmark = pytest.mark.usefixtures("one_kernel_tables")
 runner = CliRunner()
 ROWS = [{"a": "1", "b": "x"}, {"a": "2", "b": "y"}, {"a": "3", "b": "z"}]
 
@@ -110,6 +111,14 @@ def test_names_that_say_another_thing_than_the_bytes(tmp_path):
     assert "not a whole gzip file" in refused(
         write(tmp_path, gzip.compress(b"a,b\n1,2\n" * 999)[:-20], "t.csv.gz")
     )
+
+
+def test_what_is_no_text_is_refused_in_a_sentence(tmp_path):
+    plain = write(tmp_path, b"a,b\n1,x\n", "plain.csv.gz")
+    assert refused(plain).endswith("is not compressed by gzip: let its name end without .gz.")
+    photo = write(tmp_path, bytes(range(256)) * 9, "photo.csv")
+    assert "holds zero bytes, so it is not text" in refused(photo)
+    assert "has no ending" in refused(write(tmp_path, b"a,b\n1,x\n", "plain"))
 
 
 def test_json_lines(tmp_path):

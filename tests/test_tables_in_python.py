@@ -11,6 +11,7 @@ import kinlearn
 from kinlearn.cells.refusals import TableError
 from kinlearn.cli import app
 
+pytestmark = pytest.mark.usefixtures("one_kernel_tables")
 N = 120
 
 

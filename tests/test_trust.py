@@ -34,14 +34,14 @@ def flipped(n, rng):
     return x[:, None].astype(float), x ^ (rng.random(n) < 0.05)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_one_binary_column(seed):
     rng = np.random.default_rng(seed)
     X, y = flipped(500, rng)
-    X_new, y_new = flipped(20_000, rng)
+    X_new, y_new = flipped(4000, rng)
     model = HandOver(LSPCCV(), max_error=0.1).fit(X, y)
     assert (model.predict(X_new) == y_new).mean() >= 0.93
-    single = LSPCCV().fit(X, y)
+    single = model.estimator_
     error = (single.predict(X_new) != y_new).mean()
     held_out = (single.held_out_proba().argmax(axis=1) != y).mean()
     assert abs(held_out - error) <= 3 * np.sqrt(0.05 * 0.95 / 500)
@@ -75,50 +75,33 @@ def balanced_noise(n, d, n_classes, rng):
     return rng.normal(size=(n, d)), rng.permutation(np.arange(n) % n_classes)
 
 
-def test_noise_is_reported_as_noise():
+@pytest.mark.parametrize(("n", "n_seeds"), [(20, 16), (40, 16), (100, 8)])
+def test_noise_is_reported_as_noise(n, n_seeds):
     """Labels exactly balanced: what is held out tells no more and no less than new rows do."""
-    differences = []
-    for n in (20, 30, 60, 100):
-        for d in (1, 5):
-            for n_classes in (2, 3):
-                for seed in range(4):
-                    rng = np.random.default_rng([n, d, n_classes, seed])
-                    X, y = balanced_noise(n, d, n_classes, rng)
-                    model = LSPCCV().fit(X, y)
-                    held_out = (model.held_out_proba().argmax(axis=1) == y).mean()
-                    if n >= 60:
-                        assert held_out <= 0.75, (n, d, n_classes, seed, held_out)
-                    X_new, y_new = balanced_noise(1000, d, n_classes, rng)
-                    differences.append(held_out - (model.predict(X_new) == y_new).mean())
-                    check_rules(model, X_new[:20])
-    differences = np.array(differences)
-    error = differences.std(ddof=1) / np.sqrt(differences.size)
-    assert abs(differences.mean()) <= 3 * error, (differences.mean(), error)
-
-
-@pytest.mark.parametrize("n", [20, 40])
-def test_the_held_out_log_loss_of_noise_is_that_of_new_rows(n):
-    ratios = []
-    for seed in range(20):
+    ahead, ratios, excess = [], [], []
+    for seed in range(n_seeds):
         rng = np.random.default_rng([n, seed])
-        X, y = balanced_noise(n, 3, 2, rng)
+        d, n_classes = (1, 3, 5)[seed % 3], 2 + seed % 2
+        X, y = balanced_noise(n, d, n_classes, rng)
+        X_new, y_new = balanced_noise(1000, d, n_classes, rng)
         model = LSPCCV().fit(X, y)
-        X_new, y_new = balanced_noise(1000, 3, 2, rng)
-        held_out = log_loss(y, model.held_out_proba())
-        ratios.append(held_out / log_loss(y_new, model.predict_proba(X_new)))
+        check_rules(model, X_new[:20])
+        proba = model.held_out_proba()
+        correct = (proba.argmax(axis=1) == y).mean()
+        if n >= 60:
+            assert correct <= 0.75, (n, d, n_classes, seed, correct)
+        ahead.append(correct - (model.predict(X_new) == y_new).mean())
+        ratios.append(log_loss(y, proba) / log_loss(y_new, model.predict_proba(X_new)))
+        excess.append(log_loss(y, proba) - np.log(n_classes))
+    assert abs(np.mean(ahead)) <= 3 * standard_error(ahead)
     # twenty rows promise less than new rows give, if anything
     assert 0.9 <= np.mean(ratios) <= (1.12 if n == 20 else 1.1), np.mean(ratios)
+    # nor is noise reported below the entropy of its classes
+    assert np.mean(excess) >= -2 * standard_error(excess)
 
 
-@pytest.mark.parametrize("n", [30, 60, 100])
-def test_noise_is_not_reported_below_the_entropy_of_its_classes(n):
-    excess = []
-    for seed in range(20):
-        rng = np.random.default_rng([n, 7, seed])
-        X, y = balanced_noise(n, 3, 2, rng)
-        excess.append(log_loss(y, LSPCCV().fit(X, y).held_out_proba()) - np.log(2.0))
-    error = np.std(excess, ddof=1) / np.sqrt(len(excess))
-    assert np.mean(excess) >= -2 * error, (np.mean(excess), error)
+def standard_error(values):
+    return np.std(values, ddof=1) / np.sqrt(len(values))
 
 
 # -- class weights ----------------------------------------------------------------------------
@@ -134,13 +117,13 @@ def rare(n, prevalence, rng):
 def test_balanced_classes_keep_the_prevalence(Estimator, prevalence):
     rng = np.random.default_rng(0)
     X, y = rare(2000, prevalence, rng)
-    X_new, y_new = rare(20_000, prevalence, rng)
-    settings = {"n_centers": 300, "random_state": 0}
+    X_new, y_new = rare(8000, prevalence, rng)
+    settings = {"n_centers": 150, "random_state": 0}
     given, new = {}, {}
     if Estimator is MultiTaskLSPC:
-        given, new = {"task": np.arange(2000) % 2}, {"task": np.arange(20_000) % 2}
+        given, new = {"task": np.arange(2000) % 2}, {"task": np.arange(8000) % 2}
     if Estimator is LSPCCV:
-        settings.update(sigmas=[1.0, 2.0, 4.0], regs=np.logspace(-5, 0, 6))
+        settings.update(sigmas=[1.0, 2.0, 4.0], regs=np.logspace(-5, 0, 6), kernel="rbf")
     plain = Estimator(**settings).fit(X, y, **given).predict_proba(X_new, **new)
     model = Estimator(**settings, class_weight="balanced").fit(X, y, **given)
     balanced = model.predict_proba(X_new, **new)
@@ -176,7 +159,7 @@ def test_rows_sorted_by_class_have_the_same_folds():
     rng = np.random.default_rng(0)
     X, y, _ = twenty_classes(200, rng)
     order = np.argsort(y, kind="stable")
-    grid = {"sigmas": [2.0, 4.0], "regs": [1e-4, 1e-3, 1e-2]}
+    grid = {"sigmas": [2.0, 4.0], "regs": [1e-4, 1e-3, 1e-2], "kernel": "rbf"}
     mixed, ordered = (
         LSPCCV(**grid, cv=5, store_cv_scores=True, precision="double").fit(X[rows], y[rows])
         for rows in (np.arange(200), order)
@@ -215,12 +198,12 @@ def test_a_refit_forgets_the_links_of_the_fit_before():
 
 def test_categories_that_tell_nothing_are_not_reported_as_if_they_did():
     """Of many copies, one that leaves moves no majority: what is reported must not gain by that."""
-    ahead = []
-    for seed in range(100):
+    ahead, grid = [], {"sigmas": [1.0, 2.0, 4.0], "regs": np.logspace(-5, 0, 6)}
+    for seed in range(60):
         rng = np.random.default_rng(seed)
         level = rng.integers(0, 3, 100)
         y = (rng.random(100) < np.array([0.05, 0.5, 0.93])[level]).astype(int)
-        model = LSPCCV(regs=np.logspace(-5, 0, 6)).fit(level[:, None].astype(float), y)
+        model = LSPCCV(**grid, kernel="rbf").fit(level[:, None].astype(float), y)
         held_out = np.mean(model.held_out_proba().argmax(axis=1) == y)
         answers = model.predict(np.arange(3.0)[:, None])
         truth = np.array([0.05, 0.5, 0.93])

@@ -17,7 +17,6 @@ from kinlearn import (
 )
 from kinlearn.estimators._at_scale import StackedFeatures, automatic_centers
 from kinlearn.kernels import KernelMap, resolve_kernel
-from kinlearn.problems.fixed_basis import RowFeatures
 from naive.logistic import logistic_regression
 
 # a few points are quick, and the best of them may well sit on an edge
@@ -107,7 +106,8 @@ def test_stacked_features_are_side_by_side(table):
     X, _ = table
     kernels = [resolve_kernel("rbf"), resolve_kernel("laplacian")]
     maps = [KernelMap(kernel, X[:7], memory_mb=0.01) for kernel in kernels]
-    stacked = StackedFeatures([RowFeatures(each, X, 1.5) for each in maps])
+    stacked = StackedFeatures(maps, X, [1.5, 1.5])
+    assert 0 < len(stacked.kept) < len(X)
     wanted = np.hstack([each.features(X, 1.5) for each in maps])
     found = list(stacked.blocks())
     assert len(found) > 1

@@ -256,6 +256,13 @@ def test_labels_that_mean_nothing_are_refused(folder, body, words):
         assert words in response.json()["error"]
 
 
+def test_labels_come_as_json_or_csv(folder):
+    with served_models.client_of(folder / "state.kin") as client:
+        response = client.post("/feedback", content=b"PAR1" + bytes(20))
+    assert response.status_code == 415
+    assert "JSON and CSV" in response.json()["error"]
+
+
 def test_rows_are_kept_only_when_asked_for(folder, tmp_path):
     rows = records(served_models.rows_of_table(20, seed=4), label=False)
     for keep in (False, True):

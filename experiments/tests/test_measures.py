@@ -76,13 +76,14 @@ def test_least_squares_beside_the_logistic_loss(measure, tmp_path, capsys):
     assert measure("klr").main(arguments).cells == first.cells
 
 
-def test_stream_costs(measure, tmp_path, capsys):
+def test_stream_costs(measure, tmp_path, capsys, monkeypatch):
     out = tmp_path / "stream.json"
     small = ["--rows", "9000", "--centers", "20", "--sizes", "3000", "--tasks", "5", "10"]
     figure = tmp_path / "tasks.png"
-    measure("stream").main(
-        [*small, "--task-centers", "60", "--out", str(out), "--figure", str(figure)]
-    )
+    stream = measure("stream")
+    # a fresh process, whose memory is measured, has a test of its own with the sizes of batches
+    monkeypatch.setattr(stream, "in_process", lambda kind, *sizes: stream.CHILDREN[kind](*sizes))
+    stream.main([*small, "--task-centers", "60", "--out", str(out), "--figure", str(figure)])
     stored = json.loads(out.read_text())
     assert set(stored["cells"]) == {"speed/9000/20", "rows/3000/20", "tasks/5/60", "tasks/10/60"}
     assert stored["cells"]["tasks/10/60"]["finite"]

@@ -4,7 +4,20 @@ import json
 
 import pytest
 
+import one_kernel
 from kinlearn.datasets import make_rotated_labels
+
+
+@pytest.fixture
+def quickly(monkeypatch):
+    """Lets the models of a module have one kernel in the plain metric."""
+
+    def patch(module):
+        for name in {"LSPCCV", "MultiLabelLSPCCV"} & set(vars(module)):
+            monkeypatch.setattr(module, name, getattr(one_kernel, name))
+        return module
+
+    return patch
 
 
 @pytest.mark.filterwarnings("ignore:The best (sigma|reg)")
@@ -20,9 +33,9 @@ def test_costs(measure, tmp_path, capsys):
     assert "42-point leave-one-out grid" in capsys.readouterr().out
 
 
-def test_toy(measure, tmp_path, capsys):
+def test_toy(measure, quickly, tmp_path, capsys):
     out = tmp_path / "toy.json"
-    measure("multilabel_toy").main(
+    quickly(measure("multilabel_toy")).main(
         ["--seeds", "1", "--rows", "40", "--labels", "3", "--out", str(out)]
     )
     assert 0 < json.loads(out.read_text())["means"]["together"]["stack"] < 0.5
@@ -33,6 +46,11 @@ def test_data_table(measure, tmp_path, capsys, monkeypatch):
     module = measure("multilabel_data")
     X, Y = make_rotated_labels(120, n_labels=3, n_features=4, random_state=0)
     monkeypatch.setattr(module, "load", lambda name: (X, Y))
+    # the methods are held to give probabilities on their own: here one kind stands for all
+    quick = dict.fromkeys(module.METHODS, module.chain)
+    quick["MultiLabelLSPC"] = module.multi_label(kernel="rbf", metric=None)
+    monkeypatch.setattr(module, "METHODS", quick)
+    monkeypatch.setattr(module, "VARIANTS", dict.fromkeys(module.VARIANTS, module.chain))
     out = tmp_path / "data.json"
     arguments = ["--sets", "emotions", "--repeats", "1", "--out", str(out)]
     module.main(arguments)
@@ -45,11 +63,11 @@ def test_data_table(measure, tmp_path, capsys, monkeypatch):
     assert "mean rank" in capsys.readouterr().out
 
 
-def test_calibration(measure, tmp_path, capsys, monkeypatch):
+def test_calibration(measure, quickly, tmp_path, capsys, monkeypatch):
     X, Y = make_rotated_labels(80, n_labels=3, n_features=4, random_state=0)
     monkeypatch.setattr(measure("multilabel_data"), "load", lambda name: (X, Y))
     out = tmp_path / "calibration.json"
-    measure("multilabel_calibration").main(["--sets", "emotions", "--out", str(out)])
+    quickly(measure("multilabel_calibration")).main(["--sets", "emotions", "--out", str(out)])
     assert set(json.loads(out.read_text())["cells"]["emotions/0"]) == {
         "common",
         "0",

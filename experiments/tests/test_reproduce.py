@@ -371,8 +371,10 @@ def test_landmine_on_generated_fields(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cells = {cell.key: cell for cell in experiment.cells(options)}
+        slow = {key for key in cells if "KLR-MT" in key or "ours/20/LSPC-STI" in key}
+        assert len(slow) == 3
         found = {
-            key: cell.measure() if "KLR-MT" not in key else {"quality": 0.5, "seconds": 1.0}
+            key: {"quality": 0.5, "seconds": 1.0} if key in slow else cell.measure()
             for key, cell in cells.items()
         }
     page = experiment.page(found, options, tmp_path)

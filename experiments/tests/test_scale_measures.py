@@ -1,6 +1,8 @@
 """The measures of many centres and of Dask run, on sizes that say nothing about speed."""
 
 import json
+import sys
+from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
@@ -31,10 +33,22 @@ def test_rows_made_lazily_are_those_made_at_once(measure):
     )
 
 
-def test_defaults_beside_one_thread(measure, tmp_path, capsys):
+def test_defaults_beside_one_thread(measure, tmp_path, capsys, monkeypatch):
     defaults = measure("defaults")
+    monkeypatch.setattr(defaults, "ENOUGH_SECONDS", 0.0)
+    pinned = []
+
+    def here(command, env, **_):
+        """What the child of the command would print."""
+        assert command[:3] == [sys.executable, "-m", defaults.__name__]
+        pinned.append({env.get(name) for name in defaults.VARIABLES})
+        defaults.main(command[3:])
+        return CompletedProcess(command, 0, stdout=capsys.readouterr().out)
+
+    monkeypatch.setattr(defaults.subprocess, "run", here)
     out = tmp_path / "defaults.json"
     defaults.main(["--works", "lspccv/60", "--rounds", "1", "--out", str(out)])
+    assert pinned == [{None}, {"1"}] * 2
     stored = json.loads(out.read_text())
     assert set(stored["cells"]) == {"lspccv/60/alone", "lspccv/60/neighbours"}
     for cell in stored["cells"].values():

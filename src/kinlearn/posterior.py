@@ -6,6 +6,7 @@ Scores ``q_y(x)`` estimate class probabilities but may leave [0, 1] and need not
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -134,7 +135,8 @@ class ScoreLayout:
 
     def split(self, columns: Array) -> list[Array]:
         """Columns of all (label, class) pairs, label by label."""
-        return np.split(columns, np.cumsum(self.sizes)[:-1], axis=-1)
+        ends = accumulate(self.sizes)
+        return [columns[..., end - n : end] for n, end in zip(self.sizes, ends, strict=True)]
 
     def scaled(self, columns: Array, scales: list[Array]) -> Array:
         """Score columns, or coefficients of such, with every class's score times its scale.

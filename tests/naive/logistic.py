@@ -69,6 +69,18 @@ def shared_and_individual(phi, y, task, n_tasks, reg, sharing, weights=None):
     return model.predict_proba(design), phi @ beta.T
 
 
+def correlated_tasks(phi, y, task, covariance, reg, weights):
+    """scikit-learn's logistic regression where θ_t has the prior covariance C: probabilities.
+
+    With C = RRᵀ the θ_t are combinations of independent parts, and a row has the features R_t ⊗ φ.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.clip(values, 0.0, None))
+    design = np.einsum("nk,nm->nkm", root[task], phi).reshape(len(y), -1)
+    model = logistic_regression(design, y, reg / len(covariance), weights)
+    return model.predict_proba(design)
+
+
 def task_gradient(theta, phi, slopes, task, W, reg, sharing):
     """The gradient of the objective over tasks: penalty·θ + Σ_i φ_i·slope_i, each in its task."""
     gradient = np.tensordot(task_penalty(W, reg, sharing), theta, axes=1)

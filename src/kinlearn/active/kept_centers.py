@@ -17,6 +17,7 @@ from kinlearn.kernels import KernelMap, resolve_kernel
 from kinlearn.problems.kept_centers import KeptCenters
 from kinlearn.solvers.added_rows import AddedRows
 from kinlearn.sums.row_hash import first_equal, row_hashes
+from kinlearn.threads import own_threads
 from kinlearn.training.centers import AUTO_CENTERS, choose_centers
 from kinlearn.training.copies import find_distinct_rows
 from kinlearn.training.training_set import TrainingSet
@@ -118,7 +119,8 @@ class KeptRows:
         def pose(data: TrainingSet, features: KernelMap, *_: Any) -> KeptCenters:
             return KeptCenters(features, data, sums)
 
-        model._fit_posed(self.X[rows], y, None, np.arange(len(rows)), pose)
+        with own_threads(model.n_jobs):
+            model._fit_posed(self.X[rows], y, None, np.arange(len(rows)), pose)
 
     def _sums_over(self, rows: Index) -> AddedRows:
         n = min(len(rows), len(self._rows))

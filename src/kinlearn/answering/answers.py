@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kinlearn.answering.refusals import Refusal
 from kinlearn.answering.rows import Rows
 from kinlearn.answering.served_model import ServedModel
-from kinlearn.estimators._both import proba_and_familiarity
+from kinlearn.estimators._both import numbers_of, proba_and_answers
 from kinlearn.pipelines import before_last, last_step
 from kinlearn.tables.scored_copy import ANSWER, HAND_OVER
 
@@ -77,6 +77,13 @@ class RowAnswers:
         return self.served.classes[self.predicted]
 
     @property
+    def stated(self) -> NDArray[np.float64]:
+        """The probability of every answer that was given."""
+        if self.served.is_labels:
+            return np.where(self.predicted, self.proba, 1.0 - self.proba)
+        return np.asarray(self.proba[np.arange(len(self)), self.predicted])
+
+    @property
     def decisions(self) -> NDArray:
         """``"answer"`` or ``"hand over"``."""
         return np.where(self.answered, ANSWER, HAND_OVER)
@@ -111,16 +118,15 @@ def answer_rows(served: ServedModel, rows: Rows, *, familiarity: bool = True) ->
         familiar = found.familiarity
         if familiar is None and familiarity and hasattr(last_step(rule.estimator_), "familiarity"):
             familiar = rule.familiarity(X)
-        predicted = found.proba.argmax(axis=1)
+        predicted = numbers_of(rule.classes_, found.predicted)
         return _finite(
             RowAnswers(served, found.proba, predicted, found.answered, found.reason, familiar), rows
         )
-    familiar = None
-    if familiarity:
-        proba, familiar = proba_and_familiarity(served.classifier, X, given)
-    else:
-        proba = served.classifier.predict_proba(X, **given)
-    predicted = proba > 0.5 if served.is_labels else proba.argmax(axis=1)
+    proba, predicted, familiar = proba_and_answers(
+        served.classifier, X, given, familiar=familiarity
+    )
+    if served.is_labels:
+        predicted = predicted.astype(bool)
     answered = np.ones(predicted.shape, dtype=bool)
     reason = np.full(predicted.shape, ANSWER, dtype=object)
     return _finite(RowAnswers(served, proba, predicted, answered, reason, familiar), rows)
@@ -139,11 +145,12 @@ def _labels(served: ServedModel, rows: Rows) -> RowAnswers:
     """Labels of a table, by the rule noted in the file."""
     X, last = features_of(served, rows), served.classifier
     rule = served.facts["hand_over"]
-    proba, familiar = last.predict_proba(X), last.familiarity(X)
+    proba, predicted, familiar = proba_and_answers(last, X, {}, familiar=True)
+    assert familiar is not None
     known = (familiar >= rule["min_familiarity"])[:, None]
     sure = np.maximum(proba, 1.0 - proba) > rule["threshold"]
     reason = np.where(known, np.where(sure, ANSWER, UNSURE), UNFAMILIAR)
-    predicted = last.predict(X).astype(bool)
+    predicted = predicted.astype(bool)
     return _finite(RowAnswers(served, proba, predicted, sure & known, reason, familiar), rows)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -124,15 +126,19 @@ def rows_of_records(served: ServedModel, records: Sequence[Any]) -> Rows:
     if not records:
         raise Refusal(f"{WHERE} holds no rows: give at least one record.")
     features = served.schema.features
-    for i, record in enumerate(records):
-        if type(record) is not dict:
-            raise Refusal(
-                f"Row {i + 1} is {cut(record)}, where a record with a value for each column is "
-                f"expected: {quoted(features)}.",
-                row=i + 1,
-                value=record,
-            )
+    if set(map(type, records)) != {dict}:
+        i = [type(record) is dict for record in records].index(False)
+        raise Refusal(
+            f"Row {i + 1} is {cut(records[i])}, where a record with a value for each column is "
+            f"expected: {quoted(features)}.",
+            row=i + 1,
+            value=records[i],
+        )
     try:
+        if served.all_numbers and set(map(len, records)) == {len(features)}:
+            found = rows_of_numbers(served, list(_cells(records, features)), len(records))
+            if found is not None:
+                return found
         columns = _columns(records, features)
     except KeyError:
         raise _absent(served, records) from None
@@ -144,11 +150,59 @@ def rows_of_records(served: ServedModel, records: Sequence[Any]) -> Rows:
     return rows_of_columns(served, columns, list(extra))
 
 
+def rows_of_numbers(served: ServedModel, cells: Any, n_rows: int) -> Rows | None:
+    """Rows of plain numbers, read at once; None where they are to be looked at column by column.
+
+    Parameters
+    ----------
+    served : ServedModel
+        Of numbers alone.
+    cells : list or ndarray
+        The cells of the first row in the order of the model's columns, then those of the next.
+    n_rows : int
+        How many rows there are.
+    """
+    if isinstance(cells, list):
+        cells = plain_numbers(cells)
+    if cells is None or n_rows == 0:
+        return None
+    X = np.asarray(cells, dtype=np.float64).reshape(n_rows, len(served.schema.numeric))
+    if not (np.abs(X) <= LARGEST).all():
+        return None
+    if served.numeric_marks.size and np.isin(X, served.numeric_marks).any():
+        return None
+    if served.is_matrix:
+        return Rows(X)
+    columns = np.ascontiguousarray(X.T)
+    return _shaped(served, dict(zip(served.schema.numeric, columns, strict=True)))
+
+
+def plain_numbers(cells: list[Any]) -> NDArray[np.float64] | None:
+    """Whole numbers and fractions as an array; None where any cell is something else.
+
+    Examples
+    --------
+    >>> plain_numbers([1, 2.5]), plain_numbers([1, None]), plain_numbers([1, True])
+    (array([1. , 2.5]), None, None)
+    """
+    try:
+        found = np.array(array("d", cells))
+    except (TypeError, OverflowError):
+        return None
+    # True and False are numbers to Python, 1 and 0
+    might = ((found == 0.0) | (found == 1.0)).any()
+    return None if might and bool in set(map(type, cells)) else found
+
+
+def _cells(records: Sequence[dict[str, Any]], names: list[str]) -> Iterable[Any]:
+    """The cells of one record after the other."""
+    rows = map(itemgetter(*names), records)
+    return rows if len(names) == 1 else chain.from_iterable(rows)
+
+
 def _columns(records: Sequence[dict[str, Any]], names: list[str]) -> dict[str, list[Any]]:
-    if len(names) == 1:
-        return {names[0]: [record[names[0]] for record in records]}
-    cells = zip(*map(itemgetter(*names), records), strict=True)
-    return dict(zip(names, map(list, cells), strict=True))
+    cells, width = list(_cells(records, names)), len(names)
+    return {name: cells[k::width] for k, name in enumerate(names)}
 
 
 def _absent(served: ServedModel, records: Sequence[dict[str, Any]]) -> Refusal:
@@ -273,7 +327,21 @@ def _read_numbers(
             raise Refusal(
                 f"{error} Row {at + 1} holds {cut(value)!r}.", column=name, row=at + 1, value=value
             ) from None
+        _refuse_stray(served, name, cells, at, "number")
     return values
+
+
+def _refuse_stray(served: ServedModel, name: str, cells: Any, at: int, due: str) -> None:
+    """Refuse a cell that would be taken for a missing one by a model that takes none."""
+    if not served.takes_missing:
+        value = str(cells[at].as_py())
+        raise Refusal(
+            f"Row {at + 1} holds {cut(value)!r} in column {name!r}, which is no {due}, and this "
+            f"model takes no missing cells: give a {due}.",
+            column=name,
+            row=at + 1,
+            value=value,
+        )
 
 
 def _without_marks(served: ServedModel, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -301,6 +369,7 @@ def _dates(
             raise Refusal(
                 f"{error} Row {at + 1} holds {cut(value)!r}.", column=name, row=at + 1, value=value
             ) from None
+        _refuse_stray(served, name, cells, at, "date")
     return dates
 
 

@@ -119,6 +119,11 @@ class ServedModel:
         """Whether rows are plain numbers without names."""
         return not self.named and not self.from_table
 
+    @cached_property
+    def all_numbers(self) -> bool:
+        """Whether every column is one of numbers."""
+        return self.schema.features == self.schema.numeric
+
     @property
     def task_given_apart(self) -> bool:
         """Whether the task goes to the model beside the rows."""

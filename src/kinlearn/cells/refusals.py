@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import get_close_matches
 
+# Longer names of columns are cut where several are listed.
+_LONGEST = 40
+
 
 class TableError(ValueError):
     """A table, or a wish about it, that cannot be used: one sentence, with the remedy."""
@@ -33,8 +36,21 @@ def unknown_column(wanted: str, names: Sequence[str], where: str) -> TableError:
     by_fold = {name.casefold(): name for name in names}
     near = get_close_matches(wanted.casefold(), list(by_fold), n=1, cutoff=0.6)
     hint = f" Did you mean {by_fold[near[0]]!r}?" if near else ""
-    has = quoted(names) if names else "no columns at all"
-    return TableError(f"{where} has no column {wanted!r}.{hint} It has {has}.")
+    return TableError(f"{where} has no column {wanted!r}.{hint} {columns_there(names)}")
+
+
+def columns_there(names: Sequence[str]) -> str:
+    """What columns there are instead, as a sentence; long names are cut.
+
+    Examples
+    --------
+    >>> columns_there(["age", "x" * 100])
+    "It has 'age', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'."
+    """
+    if not names:
+        return "It has no columns at all."
+    short = [name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…" for name in names]
+    return f"It has {quoted(short)}."
 
 
 def refuse_duplicates(names: list[str], where: object) -> None:

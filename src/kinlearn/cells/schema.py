@@ -9,7 +9,7 @@ import numpy as np
 
 from kinlearn.cells.cell_rules import MISSING, CellRules, objects
 from kinlearn.cells.forms import form_as_facts, form_from_facts
-from kinlearn.cells.refusals import TableError, quoted, unknown_column
+from kinlearn.cells.refusals import TableError, columns_there, quoted, unknown_column
 from kinlearn.cells.spelling import EXACT
 from kinlearn.optional import require
 
@@ -85,12 +85,12 @@ class TableSchema:
         absent = [name for name in self.features if name not in names]
         if not absent:
             return
-        error = unknown_column(absent[0], names, where)
         if len(absent) == 1:
+            error = unknown_column(absent[0], names, where)
             raise TableError(f"The model was trained with column {absent[0]!r}. {error}")
         raise TableError(
             f"The model was trained with columns {quoted(absent, 20)}, which {where} does not "
-            f"have. {error}"
+            f"have. {columns_there(names)}"
         )
 
     def frame(self, batch: Any, notes: StrayCells | None = None) -> Any:

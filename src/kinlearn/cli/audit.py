@@ -70,7 +70,12 @@ def audit(
         from kinlearn.report.audit_page import make_audit_page
         from kinlearn.tables.files import open_table
         from kinlearn.tables.label_audit import suspect_records
-        from kinlearn.tables.output import check_output, check_table_suffix, write_text
+        from kinlearn.tables.output import (
+            check_output,
+            check_page_suffix,
+            check_table_suffix,
+            write_text,
+        )
         from kinlearn.tables.training import Wishes, read_training_table, train
 
         wishes = Wishes(
@@ -84,6 +89,8 @@ def audit(
         )
         if out is not None:
             check_table_suffix(out)
+        if page is not None:
+            check_page_suffix(page)
         for path in (out, page):
             if path is not None:
                 check_output(path, force=force, inputs=[data])

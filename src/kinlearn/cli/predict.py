@@ -119,12 +119,14 @@ def run(files: Files, terminal: Terminal, *, force: bool) -> None:
 
 def _tell(terminal: Terminal, scored: Scored, *, labels: bool) -> None:
     from kinlearn.tables.reasons import counted
+    from kinlearn.tables.words import number_of, percent
 
     total = scored.n_answered + scored.n_handed_over
-    unit = "labels" if labels else "rows"
+    unit = "label" if labels else "row"
     terminal.say(
-        f"{scored.n_rows} rows: {scored.n_answered} {unit} answered, {scored.n_handed_over} "
-        f"handed over to a person ({scored.n_handed_over / total:.0%})."
+        f"{number_of(scored.n_rows, 'row')}: {number_of(scored.n_answered, unit)} answered, "
+        f"{scored.n_handed_over} handed over to a person "
+        f"({percent(scored.n_handed_over / total)})."
     )
     if scored.reasons:
         terminal.say(f"Handed over: {counted(scored.reasons)}.")

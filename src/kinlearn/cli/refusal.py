@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,6 +15,9 @@ def refusing() -> Iterator[None]:
     """Turn bad values, unusable files and missing extras into one sentence and exit code 1."""
     try:
         yield
+    except BrokenPipeError:  # whoever reads our output has seen enough, as head has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(code=1) from None
     except FileExistsError as error:
         _refuse(f"{error.filename} is a file, not a folder: give another one.")
     except OSError as error:

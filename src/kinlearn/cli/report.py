@@ -52,9 +52,10 @@ def report(
         from kinlearn.report.conclusions import conclusions
         from kinlearn.report.page import make_page
         from kinlearn.tables.files import open_table
-        from kinlearn.tables.output import check_output, write_text
+        from kinlearn.tables.output import check_output, check_page_suffix, write_text
 
         check_output(out, force=force, inputs=[model, data])
+        check_page_suffix(out)
         stored = load_table_model(model)
         with warnings.catch_warnings(), terminal.working(f"Reading {data}") as stage:
             warnings.simplefilter("ignore", UserWarning)

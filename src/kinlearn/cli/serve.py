@@ -69,6 +69,7 @@ def serve(
                 "--learn has one worker, which alone changes the model: leave --workers."
             )
         logging.basicConfig(level=logging.INFO, format="%(message)s")
+        kept = watch or watch_file(models[0])
         settings = Settings(
             models=[str(path) for path in models],
             host=host,
@@ -80,11 +81,16 @@ def serve(
             max_rows=max_rows,
             max_seconds=max_seconds,
             nearest=nearest,
-            watch=str(watch or watch_file(models[0])),
+            watch=str(kept),
             window=window,
             keep_rows=keep_rows,
             learn=learn,
         )
+        if watch is None and kept.parent not in (models[0], models[0].parent):
+            terminal.say(
+                f"Note: {models[0]} is where nothing can be written, so that the numbers of the "
+                f"watch and labels are kept in {kept}; --watch names a better place."
+            )
         if host not in ("127.0.0.1", "localhost", "::1") and token_file is None:
             terminal.say("Note: whoever reaches this machine may ask; --token-file asks for more.")
         run(

@@ -175,9 +175,10 @@ def run(files: Files, wishes: Any, terminal: Terminal, *, force: bool, started: 
     from kinlearn.report.conclusions import conclusions
     from kinlearn.report.page import make_page
     from kinlearn.tables.all_rows import train_on_all_rows
+    from kinlearn.tables.belonging import find_belonging
     from kinlearn.tables.files import open_table
     from kinlearn.tables.leaks import find_leaks
-    from kinlearn.tables.output import check_output, write_text
+    from kinlearn.tables.output import check_output, check_page_suffix, write_text
     from kinlearn.tables.training import (
         folds_of_groups,
         read_training_table,
@@ -189,6 +190,8 @@ def run(files: Files, wishes: Any, terminal: Terminal, *, force: bool, started: 
     outputs = [out] if report is None else [out, report]
     for path in outputs:
         check_output(path, force=force, inputs=[data])
+    if report is not None:
+        check_page_suffix(report)
     if report is not None and out.absolute() == report.absolute():
         raise ValueError(f"--out and --report name the same file, {out}: give two.")
     with terminal.working(f"Reading {data}"):
@@ -220,6 +223,10 @@ def run(files: Files, wishes: Any, terminal: Terminal, *, force: bool, started: 
         if leaks:
             stage("Training without the columns that tell too much, for comparison")
             facts["leaks"] = gathering.without_leaks(file, wishes, trained, leaks)
+        belonging = find_belonging(table)
+        if belonging is not None:
+            stage(f"Training with rows of one {belonging} held out together, for comparison")
+            facts["belonging"] = gathering.held_out_together(file, wishes, trained, belonging)
         stage("Fitting logistic regression and boosted trees, for comparison")
         facts["baselines"] = gathering.baselines(trained, wishes.seed)
         found = gathering.of_training(trained, facts, stage)
@@ -267,15 +274,24 @@ def labelled(file: Any, labels: Path, wishes: Any) -> tuple[Any, Any]:
 
 def show_columns(terminal: Terminal, table: Any) -> None:
     """Say what every column was taken for, before anything is learnt."""
+    from kinlearn.tables.words import number_of
+
     used = sum(column.kind != "dropped" for column in table.columns)
-    terminal.heading(f"{len(table.y)} rows, {used} of {len(table.columns)} columns to learn from")
+    terminal.heading(
+        f"{number_of(len(table.y), 'row')}, {used} of {number_of(len(table.columns), 'column')} to "
+        "learn from"
+    )
     lines = column_lines(table.columns)
     terminal.table(["column", "taken for", "because", "missing"], lines, right=(3,))
     terminal.say("Change this with --numeric, --categorical and --drop.")
     for note in table.notes:
         terminal.say(note)
     if table.n_without_answer:
-        terminal.say(f"{table.n_without_answer} rows without an answer are left out.")
+        one = table.n_without_answer == 1
+        terminal.say(
+            f"{number_of(table.n_without_answer, 'row')} without an answer "
+            f"{'is' if one else 'are'} left out."
+        )
     known = table.sample.n_rows_in_file - table.n_without_answer
     if len(table.y) < known:
         terminal.say(
@@ -293,6 +309,7 @@ def _some(names: list[str], most: int = 6) -> str:
 def tell(terminal: Terminal, found: Any, said: list[str], model: Any, wishes: Any) -> None:
     """The summary: what was trained, then what it is worth."""
     from kinlearn.tables.hand_over import bare_classifier
+    from kinlearn.tables.words import number_of
 
     classifier = bare_classifier(model)
     what = (
@@ -303,8 +320,9 @@ def tell(terminal: Terminal, found: Any, said: list[str], model: Any, wishes: An
     by = f", for the tasks in {wishes.task}" if wishes.task else ""
     terminal.heading("Summary")
     terminal.say(
-        f"Trained to predict {what}{by}, from {len(found.schema.features)} columns and "
-        f"{found.facts['training']['rows_used']} rows, with {classifier.n_centers_} of them as "
-        f"centres. Judged by {found.held_out.origin}."
+        f"Trained to predict {what}{by}, from "
+        f"{number_of(len(found.schema.features), 'column')} and "
+        f"{number_of(found.facts['training']['rows_used'], 'row')}, with "
+        f"{classifier.n_centers_} of them as centres. Judged by {found.held_out.origin}."
     )
     terminal.bullets(said)

@@ -31,6 +31,7 @@ def skewed_counts(X: Array) -> NDArray[np.bool_]:
     >>> skewed_counts(np.column_stack([np.arange(30.0) ** 9, np.arange(30.0)]))
     array([ True, False])
     """
+    X = np.ldexp(X, -_exponents(X))
     away = X - X.mean(axis=0)
     spread = np.sqrt(np.square(away).mean(axis=0))
     # two values are a yes and a no, however rare
@@ -107,8 +108,10 @@ class NumberColumns(TransformerMixin, BaseEstimator):
         self.units_[skewed] = [np.quantile(positive, UNIT_AT) for positive in some]
         X = self._logs(X)
         constant = X.min(axis=0) == X.max(axis=0)  # whose mean may be another number by rounding
-        self.mean_ = np.where(constant, X[0], X.mean(axis=0))
-        spread = np.where(constant, 0.0, X.std(axis=0))
+        exponents = _exponents(X)  # squares of very large or small numbers are none
+        scaled = np.ldexp(X, -exponents)
+        self.mean_ = np.where(constant, X[0], np.ldexp(scaled.mean(axis=0), exponents))
+        spread = np.where(constant, 0.0, np.ldexp(scaled.std(axis=0), exponents))
         words = word_like(X)
         if words.any():
             spread[words] = np.sqrt(np.square(spread[words]).mean())
@@ -161,6 +164,11 @@ class NumberColumns(TransformerMixin, BaseEstimator):
             X = X.copy()
             X[:, at] = np.sign(X[:, at]) * np.log1p(np.abs(X[:, at]) / self.units_[at])
         return X
+
+
+def _exponents(X: Array) -> NDArray[np.intc]:
+    """The power of two that brings each column to a size of about one, without rounding."""
+    return np.asarray(np.frexp(np.abs(X).max(axis=0))[1])
 
 
 def _median(known: Array) -> float:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from kinlearn.estimators._task_polish import was_polished
 from kinlearn.kernels import KernelMap
 from kinlearn.solvers.multitask_dual import solve
 from kinlearn.solvers.task_covariance import mean_similarity
@@ -72,6 +73,11 @@ def add_task(self: Any, X: Any, y: Any, task: Any, sample_weight: Any = None) ->
     self
     """
     check_is_fitted(self)
+    if was_polished(self):
+        raise ValueError(
+            "The tasks were polished, so that their coefficients are not those of least squares, "
+            "which a further task is added to: fit again with polish=None, or with its rows."
+        )
     model = self.model_
     assert model.shared is not None
     tasks = _with_new_task(self, task)

@@ -26,7 +26,7 @@ from kinlearn.estimators._polish import (
     polish_source,
 )
 from kinlearn.kernels import Kernel, KernelMap
-from kinlearn.problems.fixed_basis import RowFeatures
+from kinlearn.problems.fixed_basis import RowFeatures, rows_that_fit
 from kinlearn.problems.labels import LabelsProblem
 from kinlearn.problems.learnt_metric import InLearntMetric, Pose
 from kinlearn.problems.problem import Solution
@@ -93,11 +93,7 @@ def choose_tuned_polish(
     more : list of str, optional
         What else stands in the way, as sentences without their end.
     """
-    obstacles = polish_obstacles(estimator, kernel) + (more or [])
-    if not (isinstance(estimator.cv, str) and estimator.cv == "loo"):
-        obstacles.append(f"cv={estimator.cv!r} asks for folds of all rows, in closed form")
-    if estimator.store_cv_scores:
-        obstacles.append("store_cv_scores=True asks for scores of all rows")
+    obstacles = polish_obstacles(estimator, kernel) + search_obstacles(estimator) + (more or [])
     n_centers = count_centers(estimator.n_centers, data.n_rows, estimator.centers)
     if estimator.centers is not None:
         n_centers = len(estimator.centers) if hasattr(estimator.centers, "__len__") else 1
@@ -108,6 +104,16 @@ def choose_tuned_polish(
         everything=n_centers is None,
         obstacles=obstacles,
     )
+
+
+def search_obstacles(estimator: Any) -> list[str]:
+    """What of a search stands in the way, as sentences without their end."""
+    found = []
+    if not (isinstance(estimator.cv, str) and estimator.cv == "loo"):
+        found.append(f"cv={estimator.cv!r} asks for folds of all rows, in closed form")
+    if estimator.store_cv_scores:
+        found.append("store_cv_scores=True asks for scores of all rows")
+    return found
 
 
 @dataclass(frozen=True)
@@ -204,7 +210,7 @@ def choose_on_sample(
     search = GridSearch(posed, HeldOut.of(part, validation, columns), scoring)
     search.run(estimator._say)
     facts = {**search.facts(), **learnt, "weights_": _alone(search)}
-    return Chosen(*_chosen(search), facts=facts, untried=untried)
+    return Chosen(*chosen_blocks(search), facts=facts, untried=untried)
 
 
 def _wanted(estimator: Any) -> int:
@@ -221,7 +227,7 @@ def _alone(search: GridSearch) -> Array:
     return weights
 
 
-def _chosen(search: GridSearch) -> tuple[list[Block], float]:
+def chosen_blocks(search: GridSearch) -> tuple[list[Block], float]:
     """The best point's kernel and width, and those of further kernels that the stack wants."""
     weights, start = search.mix("stack"), 0
     weights = weights / weights.sum()
@@ -245,12 +251,29 @@ def _chosen(search: GridSearch) -> tuple[list[Block], float]:
 
 
 class StackedFeatures:
-    """Features of several kernels and widths over the same centres, side by side."""
+    """Features of several kernels and widths over the same centres, side by side.
 
-    def __init__(self, sources: list[RowFeatures]) -> None:
-        self.sources = sources
-        self.n_rows = sources[0].n_rows
-        self.n_centers = sum(source.n_centers for source in sources)
+    Those of as many rows as the memory allows are kept as they are worked on, in one array.
+
+    Parameters
+    ----------
+    maps : list of KernelMap
+        Their memory is that of all of them.
+    X : array of shape (n_rows, d)
+    sigmas : list of float
+        A width for each.
+    """
+
+    def __init__(self, maps: list[KernelMap], X: Any, sigmas: list[float]) -> None:
+        self.n_rows, self.memory_mb = int(X.shape[0]), maps[0].memory_mb
+        ends = np.cumsum([each.n_centers for each in maps])
+        self.n_centers = int(ends[-1])
+        n_kept = rows_that_fit(self.n_rows, self.n_centers, self.memory_mb)
+        self.kept = np.empty((n_kept, self.n_centers))
+        self.sources = [
+            RowFeatures(each, X, sigma, into=self.kept[:, end - each.n_centers : end])
+            for each, sigma, end in zip(maps, sigmas, ends.tolist(), strict=True)
+        ]
 
     def norm(self) -> np.ndarray | None:
         parts = [source.norm() for source in self.sources]
@@ -260,15 +283,28 @@ class StackedFeatures:
 
     def blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         everything = np.arange(self.n_rows) if rows is None else rows
+        if rows is None and len(self.kept):
+            yield everything[: len(self.kept)], self.kept
+            everything = everything[len(self.kept) :]
         # few enough rows at a time for all of the features to be worked on
-        size = max(1, int(self.sources[0].features.memory_mb * 2**20 / (32 * self.n_centers)))
+        size = max(1, int(self.memory_mb * 2**20 / (32 * self.n_centers)))
         for start in range(0, everything.size, size):
             some = everything[start : start + size]
-            parts = [
-                np.concatenate([block for _, block in source.blocks(some)])
-                for source in self.sources
-            ]
-            yield some, np.hstack(parts)
+            found, begin = np.empty((some.size, self.n_centers)), 0
+            for source in self.sources:
+                at, end = 0, begin + source.n_centers
+                for _, block in source.blocks(some):
+                    found[at : at + len(block), begin:end] = block
+                    at += len(block)
+                begin = end
+            yield some, found
+
+
+def side_by_side(maps: list[KernelMap], X: Any, sigmas: list[float]) -> FeatureSource:
+    """The features of one kernel, or of several."""
+    if len(maps) == 1:
+        return RowFeatures(maps[0], X, sigmas[0])
+    return StackedFeatures(maps, X, sigmas)
 
 
 @dataclass(frozen=True)
@@ -293,12 +329,8 @@ def fit_chosen(
 
     def polished(blocks: list[Block], n_centers: Any) -> tuple[Centers, PolishedFit | None]:
         centers = _centers(estimator, blocks[0], data, n_centers)
-        memory = estimator.memory_mb / len(blocks)
-        sources = [
-            RowFeatures(KernelMap(block.kernel, centers.rows, memory), data.X, block.sigma)
-            for block in blocks
-        ]
-        source: FeatureSource = sources[0] if len(sources) == 1 else StackedFeatures(sources)
+        maps = [KernelMap(block.kernel, centers.rows, estimator.memory_mb) for block in blocks]
+        source = side_by_side(maps, data.X, [block.sigma for block in blocks])
         return centers, polish_source(source, data, reg, passes, estimator._say, groups)
 
     def tried(blocks: list[Block]) -> float:

@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import zeta
 
 from kinlearn.kernels.measures import Rows
 from kinlearn.training.copies import find_distinct_rows, find_units
+
+# A common divisor of counts that chance makes less often than this means copies.
+_SELDOM = 0.02
 
 
 def find_copies(X: Any, y: Any) -> tuple[float, NDArray[np.intp] | None]:
@@ -25,8 +29,8 @@ def find_copies(X: Any, y: Any) -> tuple[float, NDArray[np.intp] | None]:
     Returns
     -------
     copies : float
-        The number that all rows with their labels occur in multiples of: 2 for a table joined to
-        itself.
+        The number that all rows with their labels occur in multiples of, where chance does not
+        make it: 2 for a table joined to itself.
     same_thing : ndarray of shape (n,) or None
         Where equal rows are one thing seen more than once
         (:func:`kinlearn.training.copies.are_one_thing`), the number of each row's distinct row;
@@ -42,7 +46,16 @@ def find_copies(X: Any, y: Any) -> tuple[float, NDArray[np.intp] | None]:
     units = find_units(rows, kinds, X=numbers[rows.first])
     if units.together:
         return 1.0, rows.member
-    return float(units.one[0]), None
+    copies = float(units.one[0])
+    return 1.0 if _comes_by_chance(copies, len(units.mass)) else copies, None
+
+
+def _comes_by_chance(divisor: float, n_counts: int) -> bool:
+    """Whether so many random whole numbers have a common divisor as large, once in a while.
+
+    ``P(gcd >= g) = Σ_{h>=g} h^-k / ζ(k)`` of k numbers: 225 and 275 rows are no table of 25 copies.
+    """
+    return n_counts < 2 or bool(zeta(n_counts, divisor) > _SELDOM * zeta(n_counts))
 
 
 def _as_numbers(X: Any) -> Rows | None:

@@ -5,9 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kinlearn.posterior import links_of
+from kinlearn.posterior import ScoreLayout, links_of
+
+Array = NDArray[np.float64]
+
+
+def proba_of_scores(scores: Array, links: Array, layout: ScoreLayout) -> list[Array]:
+    """Probabilities of each label, of rows that have links of their own."""
+    own = links_of(links, layout)
+    return [link(q) for link, q in zip(own, layout.by_label(scores), strict=True)]
 
 
 def held_out_proba(self: Any) -> Any:
@@ -30,8 +39,7 @@ def held_out_proba(self: Any) -> Any:
         )
     scores, layout = self.held_out_scores_, self.model_.calibration.layout
     if self.posterior == "calibrated":
-        links = links_of(self.held_out_links_, layout)
-        learnt = [link(q) for link, q in zip(links, layout.by_label(scores), strict=True)]
+        learnt = proba_of_scores(scores, self.held_out_links_, layout)
     else:
         learnt = self.model_.probabilities(scores)
     proba = labels.probabilities(learnt, len(scores))

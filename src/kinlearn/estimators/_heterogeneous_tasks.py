@@ -103,67 +103,70 @@ def validate_tasks(estimator: BaseEstimator, Xs: Any, ys: Any) -> list[Task]:
     return [validate_task(estimator, key, X, y) for key, X, y in pair_tasks(Xs, ys)]
 
 
-class PerTask:
-    """Shared face of estimators with one model per task: storing by task, finding a task."""
+def remember_tasks(estimator: Any, tasks: Sequence[Task], *, named: bool) -> None:
+    """Keep who the tasks of a fit are."""
+    estimator.tasks_ = [task.key for task in tasks]
+    estimator._named = named
+    estimator.n_features_in_ = by_task(estimator, [task.X.shape[1] for task in tasks])
+    estimator.classes_ = by_task(estimator, [task.classes for task in tasks])
+    estimator.feature_names_ = by_task(estimator, [task.feature_names for task in tasks])
 
-    def _remember(self, tasks: Sequence[Task], *, named: bool) -> None:
-        self.tasks_ = [task.key for task in tasks]
-        self._named = named
-        self.n_features_in_ = self._by_task([task.X.shape[1] for task in tasks])
-        self.classes_ = self._by_task([task.classes for task in tasks])
-        self.feature_names_ = self._by_task([task.feature_names for task in tasks])
 
-    def _by_task(self, values: Sequence[Any]) -> Any:
-        """A dict when the tasks were given as one, else a list."""
-        if self._named:
-            return dict(zip(self.tasks_, values, strict=True))
-        return list(values)
+def by_task(estimator: Any, values: Sequence[Any]) -> Any:
+    """A dict when the tasks were given as one, else a list."""
+    if estimator._named:
+        return dict(zip(estimator.tasks_, values, strict=True))
+    return list(values)
 
-    def _find_task(self, task: Hashable | None) -> Any:
-        check_is_fitted(self)
-        if task is None:
-            if len(self.tasks_) == 1:
-                return self.tasks_[0]
-            raise ValueError(
-                f"This {type(self).__name__} knows {len(self.tasks_)} tasks, {_listed(self.tasks_)}"
-                "; say which one the rows belong to with task=."
-            )
-        try:
-            known = task in self.tasks_
-        except (TypeError, ValueError):
-            known = False
-        if not known:
-            raise ValueError(
-                f"Task {task!r} was not seen in fit; the known tasks are {_listed(self.tasks_)}. "
-                "A task with features of its own needs training rows of its own: fit again."
-            )
-        return task
 
-    def _check_rows(self, X: Any, task: Hashable) -> Floats:
-        """Validate rows to transform against the features of their task."""
-        expected_names = self.feature_names_[task]
-        names = _get_feature_names(X)
-        if names is not None and expected_names is not None and list(names) != list(expected_names):
-            raise ValueError(
-                f"Task {task!r} was fitted with the features {_listed(list(expected_names))}, but "
-                f"X has {_listed(list(names))}; give the same columns in the same order."
-            )
-        X = check_array(
-            X,
-            dtype=np.float64,
-            estimator=self,
-            input_name=f"X of task {task!r}",
+def find_task(estimator: Any, task: Hashable | None) -> Any:
+    """The task that rows belong to, or a sentence where that is none of the fitted ones."""
+    check_is_fitted(estimator)
+    name, tasks = type(estimator).__name__, estimator.tasks_
+    if task is None:
+        if len(tasks) == 1:
+            return tasks[0]
+        raise ValueError(
+            f"This {name} knows {len(tasks)} tasks, {_listed(tasks)}"
+            "; say which one the rows belong to with task=."
         )
-        expected = self.n_features_in_[task]
-        if X.shape[1] != expected:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but task {task!r} was fitted with {expected}; the "
-                "rows may belong to another task."
-            )
-        return X
+    try:
+        known = task in tasks
+    except (TypeError, ValueError):
+        known = False
+    if not known:
+        raise ValueError(
+            f"Task {task!r} was not seen in fit; the known tasks are {_listed(tasks)}. "
+            "A task with features of its own needs training rows of its own: fit again."
+        )
+    return task
 
 
-class PerTaskTransformer(PerTask, BaseEstimator, ABC):
+def check_rows(estimator: Any, X: Any, task: Hashable) -> Floats:
+    """Validate rows to transform against the features of their task."""
+    expected_names = estimator.feature_names_[task]
+    names = _get_feature_names(X)
+    if names is not None and expected_names is not None and list(names) != list(expected_names):
+        raise ValueError(
+            f"Task {task!r} was fitted with the features {_listed(list(expected_names))}, but "
+            f"X has {_listed(list(names))}; give the same columns in the same order."
+        )
+    X = check_array(
+        X,
+        dtype=np.float64,
+        estimator=estimator,
+        input_name=f"X of task {task!r}",
+    )
+    expected = estimator.n_features_in_[task]
+    if X.shape[1] != expected:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but task {task!r} was fitted with {expected}; the "
+            "rows may belong to another task."
+        )
+    return X
+
+
+class PerTaskTransformer(BaseEstimator, ABC):
     """``fit``, ``transform_all`` and ``fit_transform`` over lists or dicts of tasks."""
 
     @abstractmethod
@@ -221,10 +224,10 @@ class CommonSpace(PerTaskTransformer, TransformerMixin):
     def _read_tasks(self, Xs: Any, ys: Any) -> tuple[list[Task], list[ReducedScatter]]:
         """Check the tasks of a fit; keep who they are, their means and their ranks."""
         tasks = validate_tasks(self, Xs, ys)
-        self._remember(tasks, named=isinstance(Xs, Mapping))
+        remember_tasks(self, tasks, named=isinstance(Xs, Mapping))
         reduced = [task.reduce() for task in tasks]
-        self.means_ = self._by_task([task.mean for task in reduced])
-        self.ranks_ = self._by_task([task.rank for task in reduced])
+        self.means_ = by_task(self, [task.mean for task in reduced])
+        self.ranks_ = by_task(self, [task.rank for task in reduced])
         return tasks, reduced
 
     def transform(self, X: Any, *, task: Any = None) -> Any:
@@ -242,8 +245,8 @@ class CommonSpace(PerTaskTransformer, TransformerMixin):
         ndarray of shape (n, n_components_)
             Centred at the training mean of the task.
         """
-        task = self._find_task(task)
-        X = self._check_rows(X, task)
+        task = find_task(self, task)
+        X = check_rows(self, X, task)
         return (X - self.means_[task]) @ self.components_[task].T
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:

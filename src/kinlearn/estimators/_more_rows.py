@@ -21,7 +21,9 @@ from kinlearn.estimators._at_scale import reg_of_all
 from kinlearn.estimators._polish import PolishedFit
 from kinlearn.kernels import KernelMap
 from kinlearn.model import KernelModel
-from kinlearn.problems.polish import AUTO_PASSES, Coding, HeldRows, Polish, RowSums
+from kinlearn.problems.coding import Coding
+from kinlearn.problems.polish import AUTO_PASSES, Polish
+from kinlearn.problems.polish_coordinates import HeldRows, OneTaskCoordinates, RowSums
 from kinlearn.solvers.log_loss_pass import FeatureBlock, log_loss_pass
 from kinlearn.sums.gram import gram
 
@@ -59,7 +61,9 @@ class StandingFeatures:
 
 def carries_on(estimator: Any) -> bool:
     """Whether a fit was polished, so that there is something to carry on."""
-    return len(getattr(estimator, "polish_path_", ())) > 0 and estimator.n_iter_ > 1
+    of_tasks = getattr(estimator.model_, "shared", None) is not None
+    polished = len(getattr(estimator, "polish_path_", ())) > 0 and estimator.n_iter_ > 1
+    return polished and not of_tasks
 
 
 def over_all_rows(
@@ -101,7 +105,8 @@ def over_all_rows(
     watch = Watch(n_rows, say)
     sums = _sums(features, coding, batches, held.features.shape[1], watch)
     reg = reg_of_all(float(estimator.reg_), sums.weight)
-    polish = Polish(sums, held, reg, coding, max_passes=AUTO_PASSES, norm=features.norm())
+    coordinates = OneTaskCoordinates(sums, reg, features.norm())
+    polish = Polish(coordinates, held, coding, max_passes=AUTO_PASSES)
 
     def blocks() -> Iterator[FeatureBlock]:
         for rows, Z in _in_parts(batches()):

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from kinlearn.kernels import Kernel
 from kinlearn.posterior import Calibration, Link, ScoreLayout
+from kinlearn.problems.coding import Coding
 from kinlearn.problems.hashed_rows import HashedRows
-from kinlearn.problems.polish import AUTO_PASSES, Coding, HeldRows, Polish, RowSums
+from kinlearn.problems.polish import AUTO_PASSES, Polish
+from kinlearn.problems.polish_coordinates import HeldRows, OneTaskCoordinates, RowSums
 from kinlearn.solvers.fixed_centers import FeatureSource, normal_equations
 from kinlearn.solvers.log_loss_pass import FeatureBlock, log_loss_pass, log_losses
 from kinlearn.sums import NormalEquations
@@ -23,6 +25,7 @@ Array = NDArray[np.float64]
 
 # "auto" polishes from so many rows on, where they are so many times as many as the centres.
 AUTO_ROWS, AUTO_RATIO = 5000, 3
+IN_MEMORY = "A polish of tasks goes over rows in memory, and these come in a stream"
 TOO_FEW = "Too few distinct rows or groups could be held out to say when a polish must stop."
 
 
@@ -150,7 +153,7 @@ class PolishedFit:
             coef,
             columns(polish.half_scores),
             polish.helped,
-            identity_calibration(layout, coef.shape[1], balances),
+            identity_calibration(layout, coef.shape[-1], balances),
             facts,
         )
 
@@ -231,7 +234,8 @@ def polish_source(
     moments = coding.moments(h[:, :-1] if coding.indicators else h, everything)
     held = held_rows(source, data, hashed, coding)
     sums = RowSums(H, moments, float(weights.sum()))
-    polish = Polish(sums, held, reg, coding, max_passes=passes, norm=source.norm())
+    coordinates = OneTaskCoordinates(sums, reg, source.norm())
+    polish = Polish(coordinates, held, coding, max_passes=passes)
     targets = coding.targets(Z)
 
     def blocks() -> Iterator[FeatureBlock]:
@@ -288,10 +292,15 @@ def coding_of(indicator: bool, sizes: tuple[int, ...]) -> Coding:
 
 
 def held_rows(
-    source: FeatureSource, data: TrainingSet, hashed: HashedRows, coding: Coding
+    source: FeatureSource,
+    data: TrainingSet,
+    hashed: HashedRows,
+    coding: Coding,
+    place: NDArray[np.intp] | None = None,
 ) -> HeldRows:
-    """Features, targets and weights of the held-out rows."""
+    """Features, targets and weights of the held-out rows; `place` is where the source has rows."""
     at = data.rows.member[hashed.first]
+    at = at if place is None else place[at]
     order, back = np.unique(at, return_inverse=True)  # equal rows may differ in their labels
     phi = np.concatenate([block for _, block in source.blocks(order)])[back.ravel()]
     units = data.units.of[hashed.first]

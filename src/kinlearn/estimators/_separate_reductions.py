@@ -7,7 +7,15 @@ from typing import Any, Self
 
 from sklearn.base import clone
 
-from kinlearn.estimators._heterogeneous_tasks import PerTaskTransformer, Task, validate_tasks
+from kinlearn.estimators._heterogeneous_tasks import (
+    PerTaskTransformer,
+    Task,
+    by_task,
+    check_rows,
+    find_task,
+    remember_tasks,
+    validate_tasks,
+)
 from kinlearn.estimators.mtda import MTDA
 from kinlearn.threads import on_own_threads
 
@@ -42,9 +50,9 @@ class SeparateReductions(PerTaskTransformer):
             The fitted estimator itself.
         """
         tasks = validate_tasks(self, Xs, ys)
-        self._remember(tasks, named=isinstance(Xs, Mapping))
-        self.transformers_ = self._by_task(
-            [clone(self.transformer).fit(task.X, task.classes[task.codes]) for task in tasks]
+        remember_tasks(self, tasks, named=isinstance(Xs, Mapping))
+        self.transformers_ = by_task(
+            self, [clone(self.transformer).fit(task.X, task.classes[task.codes]) for task in tasks]
         )
         return self
 
@@ -62,8 +70,8 @@ class SeparateReductions(PerTaskTransformer):
         -------
         ndarray
         """
-        task = self._find_task(task)
-        return self.transformers_[task].transform(self._check_rows(X, task))
+        task = find_task(self, task)
+        return self.transformers_[task].transform(check_rows(self, X, task))
 
 
 def fresh_reducer(reducer: Any, tasks: list[Task]) -> Any:

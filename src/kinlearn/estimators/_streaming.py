@@ -26,7 +26,12 @@ from kinlearn.estimators._collections import (
     refuse_stream,
 )
 from kinlearn.estimators._from_sums import solved, target_factors
-from kinlearn.estimators._polish import check_polish, parameter_obstacles, refuse_obstacles
+from kinlearn.estimators._polish import (
+    IN_MEMORY,
+    check_polish,
+    parameter_obstacles,
+    refuse_obstacles,
+)
 from kinlearn.estimators._stream_fit import StreamRun
 from kinlearn.estimators._stream_polish import polish_stream
 from kinlearn.problems.sample_rows import given_rows
@@ -351,7 +356,8 @@ def _check(self: Any) -> None:
     if hasattr(self, "polish"):
         check_polish(self.polish)
         if self.polish not in ("auto", None):
-            refuse_obstacles(self.polish, parameter_obstacles(self))
+            unstreamed = [] if hasattr(self, "_polish_choice") else [IN_MEMORY]
+            refuse_obstacles(self.polish, unstreamed + parameter_obstacles(self))
     if hasattr(self, "cv") and not (isinstance(self.cv, str) and self.cv == "loo"):
         raise ValueError(
             f"cv={self.cv!r} cannot be held out of sums, from which one row leaves at a time: use "

@@ -7,7 +7,10 @@ from typing import Any, Self
 import numpy as np
 
 from kinlearn.estimators._discriminant_checks import cap_components, check_count, check_shrinkage
-from kinlearn.estimators._heterogeneous_tasks import CommonSpace
+from kinlearn.estimators._heterogeneous_tasks import (
+    CommonSpace,
+    by_task,
+)
 from kinlearn.solvers.ratio_trace import fisherface, ratio_trace
 from kinlearn.solvers.scatter import reduce_scatter, shrinkage_ridge, smallest_rank
 from kinlearn.threads import on_own_threads
@@ -121,7 +124,7 @@ class AggregateLDA(CommonSpace):
             wanted, common.shape[1], f"the common LDA in {self.n_intermediate_} dimensions"
         )
         common = pooled.basis @ common[:, : self.n_components_]
-        self.components_ = self._by_task(
-            [np.ascontiguousarray((basis @ common).T) for basis in bases]
+        self.components_ = by_task(
+            self, [np.ascontiguousarray((basis @ common).T) for basis in bases]
         )
         return self

@@ -456,7 +456,11 @@ class HandOver(PassesTasksOn):
             Class labels, whether a row is answered or not.
         """
         proba = self.predict_proba(X, task=task)
-        return self.classes_[gains(proba, self._read_costs()[0]).argmax(axis=1)]
+        return self.classes_[self._numbers(proba)]
+
+    def _numbers(self, proba: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Number of the class of smallest expected cost."""
+        return np.asarray(gains(proba, self._read_costs()[0]).argmax(axis=1))
 
     def _thresholds(self, ids: NDArray | None, n_rows: int) -> NDArray[np.float64]:
         if not self.per_task or ids is None or self.tasks_ is None:

@@ -19,7 +19,14 @@ from kinlearn.estimators._common_space_models import (
     knows_tasks,
 )
 from kinlearn.estimators._discriminant_checks import check_choice, check_count
-from kinlearn.estimators._heterogeneous_tasks import PerTask, Task, validate_tasks
+from kinlearn.estimators._heterogeneous_tasks import (
+    Task,
+    by_task,
+    check_rows,
+    find_task,
+    remember_tasks,
+    validate_tasks,
+)
 from kinlearn.estimators._separate_reductions import fresh_reducer
 from kinlearn.estimators._weighed_models import weights_of_tasks
 from kinlearn.estimators.lspc_cv import LSPCCV
@@ -35,7 +42,7 @@ FOLDS = 5
 ROWS_TO_HOLD_OUT = 5  # of the median class, from which on calibration by cross-fitting pays
 
 
-class HeterogeneousLSPC(PerTask, BaseEstimator):
+class HeterogeneousLSPC(BaseEstimator):
     """Least-squares probabilistic classification in the common space of heterogeneous tasks.
 
     p(y | x, task i) = softmax over the classes of task i of beta_i q_y(U_i^T x),
@@ -140,7 +147,7 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
                 f"{type(self.estimator).__name__} has no decision_function to calibrate; set "
                 "cv=None to use its own probabilities."
             )
-        self._remember(tasks, named=isinstance(Xs, Mapping))
+        remember_tasks(self, tasks, named=isinstance(Xs, Mapping))
         everything = [np.ones(len(task.X), dtype=bool) for task in tasks]
         self.reducer_, self._model = self._fit_rows(tasks, everything)
         weighed = self.estimator is None
@@ -153,7 +160,7 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
             if n_folds is not None:
                 betas = [_beta(*pair) for pair in zip(tasks, scores, strict=True)]
                 proba = [Link(beta)(q) for beta, q in zip(betas, scores, strict=True)]
-        self.beta_ = None if betas is None else self._by_task(betas)
+        self.beta_ = None if betas is None else by_task(self, betas)
         self._own = self.own_estimators_ = self.weights_ = None
         if weighed:
             labels = [task.classes[task.codes] for task in tasks]
@@ -163,12 +170,12 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
                 own = [model.held_out_proba() for model in self._own.models]
                 pairs = list(zip(proba, own, strict=True))
                 weights = weights_of_tasks(pairs, [task.codes for task in tasks])
-            self.own_estimators_ = self._by_task(self._own.models)
-            self.weights_ = self._by_task(weights)
+            self.own_estimators_ = by_task(self, self._own.models)
+            self.weights_ = by_task(self, weights)
         if isinstance(self._model, SharedModel):
             self.estimators_ = self._model.model
         else:
-            self.estimators_ = self._by_task(self._model.models)
+            self.estimators_ = by_task(self, self._model.models)
         return self
 
     def _like(self) -> Any:
@@ -186,10 +193,10 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
         self, tasks: Sequence[Task], masks: Sequence[NDArray[np.bool_]]
     ) -> tuple[Any, SeparateModels | SharedModel]:
         """Reduction and classifier on some rows of every task."""
-        arrays = self._by_task([task.X[mask] for task, mask in zip(tasks, masks, strict=True)])
+        arrays = by_task(self, [task.X[mask] for task, mask in zip(tasks, masks, strict=True)])
         labels = [task.classes[task.codes[mask]] for task, mask in zip(tasks, masks, strict=True)]
         reducer = fresh_reducer(self.reducer, list(tasks))
-        embedded = reducer.fit_transform(arrays, self._by_task(labels))
+        embedded = reducer.fit_transform(arrays, by_task(self, labels))
         Zs = [np.asarray(embedded[key]) for key in self.tasks_]
         estimator = self.estimator
         if estimator is None:
@@ -231,12 +238,12 @@ class HeterogeneousLSPC(PerTask, BaseEstimator):
         if (own := vars(self).get("_own")) is not None:  # files of before have none
             assert self.weights_ is not None
             common, alone = self.weights_[task]
-            proba = common * proba + alone * own.probabilities(self._check_rows(X, task), position)
+            proba = common * proba + alone * own.probabilities(check_rows(self, X, task), position)
         return task, proba
 
     def _embed(self, X: Any, task: Any) -> tuple[Any, int, NDArray[np.float64]]:
-        task = self._find_task(task)
-        rows = self.reducer_.transform(self._check_rows(X, task), task=task)
+        task = find_task(self, task)
+        rows = self.reducer_.transform(check_rows(self, X, task), task=task)
         return task, self.tasks_.index(task), np.asarray(rows)
 
     @on_own_threads

@@ -38,6 +38,10 @@ from kinlearn.training.centers import Centers
 from kinlearn.training.folds import Validation
 from kinlearn.training.training_set import TrainingSet, check_groups
 
+# A polish forms the matrix of so many centres where the solver is left open.
+MOST_POLISHED = 10_000
+FORMED = "A polish starts from sums over the rows, the matrix of centers among them."
+
 
 class LSPC(KernelClassifier):
     """Least-squares probabilistic classifier.
@@ -83,10 +87,10 @@ class LSPC(KernelClassifier):
         shifted back (``prior_shift_``), so that probabilities stay at the data's prevalence.
     solver : {"auto", "direct", "pcg"}, default="auto"
         ``"direct"`` forms and decomposes the matrix of centres, O(m²) a row. ``"pcg"``: conjugate
-        gradients that make the features again in every step, for many centres. ``"auto"`` takes
-        the cheaper one from 5000 centres on (``solver_reason_`` tells); "direct" below that and
-        where all rows are centres. Under "pcg", calibration and ``held_out_scores_`` are of five
-        folds fitted in the same passes instead of leave-one-out.
+        gradients that make the features again in every step, for many centres. ``"auto"`` takes the
+        cheaper one from 5000 centres on (``solver_reason_`` tells); "direct" below that, where all
+        rows are centres, and for a polish, of up to 10,000 centres. Under "pcg", calibration and
+        ``held_out_scores_`` are of five folds fitted in the same passes instead of leave-one-out.
     precision : {"double", "single"}, default="double"
         Arithmetic of the features under ``"pcg"``: single precision takes half the memory and
         less time, and stops at a `tol` of 1e-5; for regs of 1e-5 and above. The direct
@@ -282,7 +286,6 @@ class LSPC(KernelClassifier):
             return streaming.fit_collections(self, X, y, sample_weight, groups)
         return self._fit_posed(X, y, sample_weight, groups, one_task_basis)
 
-    @on_own_threads
     def _fit_posed(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, pose: Callable[..., Basis]
     ) -> LSPC:
@@ -295,16 +298,14 @@ class LSPC(KernelClassifier):
         sigma = self._width(data, kernel)
         centers = self._place_centers(data.X, data.rows, kernel, sigma)
         features = KernelMap(kernel, centers.rows, self.memory_mb)
-        choice = self._choose_solver(data, features, centers)
-        self._say(f"solver {choice.solver}. {choice.reason}")
-        facts: dict[str, Any] = {
-            "sigma_": sigma,
-            "solver_": choice.solver,
-            "solver_reason_": choice.reason,
-        }
         obstacles = polish_obstacles(self, kernel)
-        if choice.solver == "pcg":
+        if self.solver == "pcg":
             obstacles.append("Conjugate gradients form no sums, which a polish starts from")
+        if self.solver == "auto" and features.n_centers > MOST_POLISHED:
+            obstacles.append(
+                f"A polish forms the matrix of its centers, and {features.n_centers} are more than "
+                f"the {MOST_POLISHED} for which that is done without solver='direct'"
+            )
         polish = choose_polish(
             self.polish,
             data.n_passed,
@@ -312,16 +313,20 @@ class LSPC(KernelClassifier):
             everything=centers.everything,
             obstacles=obstacles,
         )
-        facts["polish_reason_"] = polish.reason
+        facts: dict[str, Any] = {"sigma_": sigma, "polish_reason_": polish.reason}
         if polish.passes is not None:
+            self._say(f"solver direct. {FORMED}")
             source = RowFeatures(features, data.X, sigma)
             found = polish_source(source, data, float(self.reg), polish.passes, self._say, groups)
             facts |= {"polish_reason_": TOO_FEW} if found is None else found.facts
             if found is not None and found.helped:
                 solution = Solution(np.array([sigma]), found.coef[None])
                 model = self._model(kernel, data, centers, solution, found.calibration)
-                self._keep(model, **facts)
+                self._keep(model, solver_="direct", solver_reason_=FORMED, **facts)
                 return self
+        choice = self._choose_solver(data, features, centers)
+        self._say(f"solver {choice.solver}. {choice.reason}")
+        facts |= {"solver_": choice.solver, "solver_reason_": choice.reason}
         if choice.solver == "pcg":
             basis: Basis = self._pcg_basis(data, features, centers)
         else:

@@ -17,7 +17,10 @@ from kinlearn.estimators._discriminant_checks import (
     check_positive,
     check_shrinkage,
 )
-from kinlearn.estimators._heterogeneous_tasks import CommonSpace
+from kinlearn.estimators._heterogeneous_tasks import (
+    CommonSpace,
+    by_task,
+)
 from kinlearn.solvers.mtda_alternating import alternate
 from kinlearn.solvers.ratio_trace import ratio_trace
 from kinlearn.solvers.scatter import Floats, ReducedScatter, shrinkage_ridge, smallest_rank
@@ -186,12 +189,13 @@ class MTDA(CommonSpace):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self.components_ = self._by_task([np.ascontiguousarray(frame.T) for frame in frames])
-        self.shrinkage_ = self._by_task(
+        self.components_ = by_task(self, [np.ascontiguousarray(frame.T) for frame in frames])
+        self.shrinkage_ = by_task(
+            self,
             [
                 ridge * task.rank / trace if (trace := task.within_trace()) > 0 else 0.0
                 for task, ridge in zip(reduced, ridges, strict=True)
-            ]
+            ],
         )
         self.objective_ = float(objective)
         self.objective_path_ = path

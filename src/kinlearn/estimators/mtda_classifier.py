@@ -12,12 +12,18 @@ from sklearn.metrics import accuracy_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from kinlearn.estimators._discriminant_checks import check_count
-from kinlearn.estimators._heterogeneous_tasks import PerTask, validate_tasks
+from kinlearn.estimators._heterogeneous_tasks import (
+    by_task,
+    check_rows,
+    find_task,
+    remember_tasks,
+    validate_tasks,
+)
 from kinlearn.estimators._separate_reductions import fresh_reducer
 from kinlearn.threads import on_own_threads
 
 
-class MTDAClassifier(PerTask, BaseEstimator):
+class MTDAClassifier(BaseEstimator):
     """Classify rows of heterogeneous tasks by their nearest neighbours after a reduction.
 
     predict(x, task i) = the class of the training rows of task i nearest to U_i^T x,
@@ -99,7 +105,7 @@ class MTDAClassifier(PerTask, BaseEstimator):
         """
         n_neighbors = check_count("n_neighbors", self.n_neighbors)
         tasks = validate_tasks(self, Xs, ys)
-        self._remember(tasks, named=isinstance(Xs, Mapping))
+        remember_tasks(self, tasks, named=isinstance(Xs, Mapping))
         shortest = min(tasks, key=lambda task: len(task.X))
         if n_neighbors > len(shortest.X):
             raise ValueError(
@@ -107,14 +113,14 @@ class MTDAClassifier(PerTask, BaseEstimator):
                 f"{shortest.key!r}; choose at most that many."
             )
         self.reducer_ = fresh_reducer(self.reducer, tasks)
-        arrays = self._by_task([task.X for task in tasks])
-        self.labels_ = self._by_task([task.classes[task.codes] for task in tasks])
+        arrays = by_task(self, [task.X for task in tasks])
+        self.labels_ = by_task(self, [task.classes[task.codes] for task in tasks])
         self.embeddings_ = self.reducer_.fit_transform(arrays, self.labels_)
         return self
 
     def _neighbours(self, X: Any, task: Any) -> tuple[KNeighborsClassifier, Any]:
-        task = self._find_task(task)
-        rows = np.asarray(self.reducer_.transform(self._check_rows(X, task), task=task))
+        task = find_task(self, task)
+        rows = np.asarray(self.reducer_.transform(check_rows(self, X, task), task=task))
         # Brute force has nothing to build, so only arrays need to be kept after fit.
         model = KNeighborsClassifier(
             n_neighbors=self.n_neighbors,

@@ -9,9 +9,12 @@ import numpy as np
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators import _task_streaming as task_streaming
 from kinlearn.estimators._add_task import add_task
+from kinlearn.estimators._at_scale import Block
 from kinlearn.estimators._checks import check_positive, check_sharing
 from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, are_collections
+from kinlearn.estimators._polish import check_polish
 from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task, pose_tasks
+from kinlearn.estimators._task_polish import choose_task_polish, polish_tasks
 from kinlearn.kernels import KernelMap
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.problems.from_sums import Posed
@@ -62,6 +65,9 @@ class MultiTaskLSPC(TaskClassifier):
 memory_mb, random_state
         As in :class:`LSPC`. Centres are the distinct rows of all tasks, or chosen from these. One
         beta calibrates all tasks.
+    polish : "auto", int or None, default="auto"
+        As in :class:`LSPC`, of all tasks together, with the prior that sharing says. It is for rows
+        in memory: a stream of tasks has the closed form.
     n_jobs : int, optional
         Threads; as many as there are cores when left out, and 1 for none beside the caller's. The
         number changes no result.
@@ -91,6 +97,8 @@ held_out_scores_, held_out_links_, held_out_codes_, n_features_in_, feature_name
         N/T, the weight of all rows over the number of tasks, which :meth:`add_task` holds fixed.
     mix_blocks_, mix_sigmas_, mix_sharings_, mix_regs_, mix_weights_, mix_shared_coef_ : ndarray
         The points that make up the model and the shared part of each, for :meth:`add_task`.
+    n_iter_, polish_path_, polish_penalty_, polish_reason_
+        As in :class:`LSPC`. A polished model has no ``mix_…`` attributes, which a new task needs.
     statistics_, held_out_log_loss_, kept_sigmas_, kept_kernels_, support_
         As in :class:`LSPC`.
     intercept_, class_scale_ : ndarray
@@ -145,6 +153,7 @@ held_out_scores_, held_out_links_, held_out_codes_, n_features_in_, feature_name
         coef0: float = 1.0,
         memory_mb: float = DEFAULT_MEMORY_MB,
         random_state: Any = None,
+        polish: Any = "auto",
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -164,6 +173,7 @@ held_out_scores_, held_out_links_, held_out_codes_, n_features_in_, feature_name
         self.degree = degree
         self.coef0 = coef0
         self.memory_mb = memory_mb
+        self.polish = polish
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -238,6 +248,7 @@ held_out_scores_, held_out_links_, held_out_codes_, n_features_in_, feature_name
             The fitted model.
         """
         sharing = check_sharing(self.sharing)
+        check_polish(self.polish)
         if are_collections(X, y, task, sample_weight, groups):
             return streaming.fit_collections(self, X, y, sample_weight, groups, task=task)
         kernel = self._begin()
@@ -251,6 +262,20 @@ held_out_scores_, held_out_links_, held_out_codes_, n_features_in_, feature_name
         point = {"sigma": sigma, "sharing": sharing, "reg": float(self.reg)}
         limit = None
         centers = self._task_centers(data, kernel, sigma)
+        facts: dict[str, Any] = {"sigma_": sigma, "task_class_seen_": self._classes_of_tasks(data)}
+        limits = ["reg=0 is a limit of least squares"] if self.reg == 0 else []
+        polish = choose_task_polish(self, kernel, data, centers, limits)
+        facts["polish_reason_"] = polish.reason
+        if polish.passes is not None:
+            blocks = [Block(kernel, sigma)]
+            polished, calibration, told = polish_tasks(
+                self, blocks, data, centers, point, polish.passes, groups
+            )
+            facts |= told
+            if polished is not None and calibration is not None:
+                model = self._model(kernel, data, centers, polished, calibration, tasks=tasks)
+                self._keep(model, **facts)
+                return self
         features = KernelMap(kernel, centers.rows, self.memory_mb)
         if data.task is None:
             basis = one_task_basis(data, features, centers, self.basis, n_decompositions=1)
@@ -283,8 +308,7 @@ held_out_scores_, held_out_links_, held_out_codes_, n_features_in_, feature_name
             )
         self._keep(
             self._model(kernel, data, centers, solution, found.calibration, tasks=tasks),
-            sigma_=sigma,
-            task_class_seen_=self._classes_of_tasks(data),
+            **facts,
             **found.held_out,
             **solution.facts,
         )

@@ -16,7 +16,9 @@ from kinlearn.estimators._checks import (
     sharing_grid,
 )
 from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, are_collections, view
+from kinlearn.estimators._polish import check_polish
 from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task, pose_tasks
+from kinlearn.estimators._task_polish import choose_tuned_task_polish, polish_best
 from kinlearn.kernels import resolve_kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.kernels.words import are_words
@@ -90,6 +92,10 @@ class MultiTaskLSPCCV(TaskClassifier):
     n_centers, centers, center_selection, posterior, fallback, class_weight, degree, \
 coef0, memory_mb
         As in :class:`LSPC`.
+    polish : "auto", int or None, default="auto"
+        As in :class:`MultiTaskLSPC`: the best point of the grid, with the best one of a further
+        kernel where the stack has much of that, is polished, and replaces the mix where it has held
+        out rows better.
     n_jobs : int, optional
         Threads, each with a degree of sharing of its own or a block of rows; as many as there are
         cores when left out, and 1 for none beside the caller's. The number changes no result.
@@ -138,6 +144,8 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
         added by :meth:`add_task`, has ``intercept_`` and the scale 1.
     best_params_ : dict
         The best single point.
+    n_iter_, polish_path_, polish_penalty_, polish_reason_
+        As in :class:`MultiTaskLSPC`, of a fit that was polished.
     statistics_, held_out_log_loss_
         As in :class:`LSPC`, after ``partial_fit``, ``fit_stream`` or ``fit_statistics``.
     model_ : KernelModel
@@ -195,6 +203,7 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
         degree: float = 3,
         coef0: float = 1.0,
         memory_mb: float = DEFAULT_MEMORY_MB,
+        polish: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool = False,
@@ -221,6 +230,7 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
         self.degree = degree
         self.coef0 = coef0
         self.memory_mb = memory_mb
+        self.polish = polish
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -252,6 +262,7 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
         if are_collections(X, y, task, sample_weight, groups):
             return streaming.fit_collections(self, X, y, sample_weight, groups, task=task)
         check_choice("combine", self.combine, combining.RULES)
+        check_polish(self.polish)
         check_choice("average", self.average, ("pooled", "tasks"))
         sharings = sharing_grid(self.sharings, SHARINGS)
         scoring = resolve_scoring(self.scoring)
@@ -310,6 +321,7 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
             say=self._say,
         )
         facts, solution = tuned.facts(self.store_cv_scores), tuned.solution
+        calibration = tuned.learnt.calibration
         if alone:
             solution = of_one_task(solution, 1.0)
         else:
@@ -318,8 +330,16 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
             facts["sharing_report_"] = sharing_report(
                 tuned.search, self.combine, weights, tasks.tolist(), scales
             )
+        polish = choose_tuned_task_polish(self, kernels[0], data, centers)
+        facts["polish_reason_"] = polish.reason
+        if polish.passes is not None:
+            polished, own, told = polish_best(self, tuned, data, centers, polish.passes, groups)
+            facts |= told
+            if polished is not None and own is not None:
+                facts = {name: facts[name] for name in facts if name not in tuned.solution.facts}
+                solution, calibration = polished, own
         self._keep(
-            self._model(kernels[0], data, centers, solution, tuned.learnt.calibration, tasks=tasks),
+            self._model(kernels[0], data, centers, solution, calibration, tasks=tasks),
             task_class_seen_=self._classes_of_tasks(data),
             **learnt,
             **facts,

@@ -91,17 +91,40 @@ class ColumnwiseSpectrum:
         return scores
 
 
+def rows_that_fit(n_rows: int, n_centers: int, memory_mb: float) -> int:
+    """Return of how many rows the features fit in the memory.
+
+    Examples
+    --------
+    >>> rows_that_fit(1000, 500, 2), rows_that_fit(1000, 500, 256)
+    (524, 1000)
+    """
+    return min(n_rows, int(memory_mb * 2**20 / (8 * n_centers)))
+
+
 class RowFeatures:
-    """Features of training rows in blocks; of as many rows as the memory allows they are kept."""
+    """Features of training rows in blocks; of as many rows as the memory allows they are kept.
+
+    Where `into` is given, they are kept there, of as many rows as it has.
+    """
 
     def __init__(
-        self, features: KernelMap, X: Rows, sigma: float, columns: np.ndarray | None = None
+        self,
+        features: KernelMap,
+        X: Rows,
+        sigma: float,
+        columns: np.ndarray | None = None,
+        into: np.ndarray | None = None,
     ) -> None:
         self.features, self.X, self.sigma, self.columns = features, X, sigma, columns
         self.n_rows = int(X.shape[0])
         self.n_centers = features.n_centers if columns is None else columns.size
-        share = self._share(features, X)
-        self.n_kept = self.n_rows if share <= 1.0 else int(self.n_rows / share)
+        if into is not None:
+            self.n_kept, self.kept = len(into), into
+            for rows, block in features.feature_blocks(X[: self.n_kept], sigma):
+                into[rows] = self._select(block)
+            return
+        self.n_kept = rows_that_fit(self.n_rows, features.n_centers, features.memory_mb)
         self.kept = self._select(features.features(X[: self.n_kept], sigma))
 
     @staticmethod

@@ -80,7 +80,10 @@ class HashedRows:
                 "classes", table.classes[0].tolist(), table.codes[:, 0].astype(np.intp), None
             )
         counted = np.flatnonzero(member >= 0)
-        keys = entry_hashes(row_hashes(data.X)[member[counted]], labels.salts(counted))
+        salts = None
+        if data.task is not None:  # a row of two tasks is two
+            salts = row_hashes(data.row_task[:, None].astype(np.float64))
+        keys = entry_hashes(row_hashes(data.X, salts)[member[counted]], labels.salts(counted))
         plain = data.passed_weights
         masses = np.ones(counted.size) if plain is None else plain[counted]
         if groups is not None:

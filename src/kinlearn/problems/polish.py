@@ -4,11 +4,10 @@ Minimised is, over coefficients A of features φ::
 
     1/W Σ_i w_i ℓ(Aᵀφ_i, z_i) + penalty/2 tr(AᵀRA),      W = Σw,
 
-ℓ the log-loss of a softmax, or of a sigmoid for each column. R is the kernel between the centres,
-so that the penalty is on the norm of the functions Aᵀφ, or the identity where all is to be as in
-ridge regression. Least squares has already been to the rows for ``H = ΦᵀDΦ`` and ``h = ΦᵀDZ``.
-With ``H/W + ridge·R = UᵀU`` the objective is nearly round in ``B = U A``, and L-BFGS in B, started
-at beta times the ridge solution, needs a few passes.
+ℓ the log-loss of a softmax, or of a sigmoid for each column. What the parameters are, of one task
+or of many, and in which coordinates the objective is nearly round, is the business of
+:mod:`~kinlearn.problems.polish_coordinates`: L-BFGS in these, started at beta times the closed
+form, needs a few passes.
 
 Rows that are held out, from the sums too, say when to stop. Where they are a notable share of all
 rows, as many steps are then gone again with all of them.
@@ -16,16 +15,16 @@ rows, as many steps are then gone again with all of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack, solve_triangular
 from scipy.optimize import minimize_scalar
 
+from kinlearn.problems.coding import Coding
+from kinlearn.problems.polish_coordinates import Coordinates, HeldRows
 from kinlearn.solvers.lbfgs_steps import LbfgsSteps
-from kinlearn.solvers.log_loss_pass import log_loss_pass, log_losses
+from kinlearn.solvers.log_loss_pass import log_losses
 
 Array = NDArray[np.float64]
 
@@ -49,80 +48,6 @@ PENALTY_SHARE = 0.02
 BETAS = (-5.0, 7.0)
 
 
-@dataclass(frozen=True)
-class Coding:
-    """What the columns of the log-loss are: softmax over classes, or sigmoids.
-
-    Two classes have one column, the log-odds of the second.
-
-    Attributes
-    ----------
-    sigmoids : bool
-    indicators : bool
-        Whether columns are labels, and not classes.
-    """
-
-    sigmoids: bool
-    indicators: bool = False
-
-    @classmethod
-    def of_classes(cls, n_classes: int) -> Coding:
-        return cls(sigmoids=n_classes == 2)
-
-    def targets(self, Z: Array) -> Array:
-        """Of the columns, from one column a class, or a label."""
-        return Z[:, 1:] if self.sigmoids and not self.indicators else Z
-
-    def moments(self, h: Array, everything: Array | None = None) -> Array:
-        """``ΦᵀD`` times what least squares fits, from ``ΦᵀDZ``; for labels also from ``ΦᵀD1``."""
-        if not self.sigmoids:
-            return h
-        if not self.indicators:
-            return h[:, 1:] - h[:, :1]
-        assert everything is not None
-        return 2.0 * h - everything[:, None]
-
-    def fitted(self, targets: Array) -> Array:
-        """What least squares fits, from targets of the columns."""
-        return 2.0 * targets - 1.0 if self.sigmoids else targets
-
-    def columns(self, theta: Array) -> Array:
-        """Score columns of a model, from those of the log-loss."""
-        if not self.sigmoids:
-            return theta
-        if self.indicators:  # the sum of both scores, of which no probability depends
-            return np.concatenate([theta, np.zeros_like(theta[..., :1])], axis=-1)
-        return np.concatenate([-theta / 2.0, theta / 2.0], axis=-1)
-
-
-@dataclass(frozen=True)
-class RowSums:
-    """What least squares knows of all rows.
-
-    Attributes
-    ----------
-    gram : ndarray of shape (m, m)
-        ``ΦᵀDΦ``.
-    moments : ndarray of shape (m, k)
-        ``ΦᵀD`` times what least squares fits.
-    weight : float
-        Σw.
-    """
-
-    gram: Array
-    moments: Array
-    weight: float
-
-
-@dataclass(frozen=True)
-class HeldRows:
-    """Some of these rows: features, targets of the columns, and weights."""
-
-    features: Array
-    targets: Array
-    weights: Array
-
-
 class Polish:
     """One polish: gives coefficients to go over the rows with, and is told what came of it.
 
@@ -133,18 +58,13 @@ class Polish:
 
     Parameters
     ----------
-    sums : RowSums
+    coordinates : Coordinates
         Of all rows, those held out included.
     held : HeldRows
         Rows that say when to stop; with `tol`, only how certain the rows are.
-    reg : float
-        Of the closed form.
     coding : Coding
     max_passes : int
         Most passes while rows are held out.
-    norm : ndarray of shape (m, m), optional
-        R, a positive definite matrix; the identity when left out. The ridge is then ``√(reg/m)``:
-        where H/W is about R²/m, either stops at the same size of R's eigenvalues.
     penalty : float, optional
         Of the log-loss; left out, the ridge times the mean curvature of the log-loss at the start,
         which weighs about as much as the ridge does beside squares, and no more than a fiftieth of
@@ -167,116 +87,75 @@ class Polish:
 
     def __init__(
         self,
-        sums: RowSums,
+        coordinates: Coordinates,
         held: HeldRows,
-        reg: float,
         coding: Coding,
         *,
         max_passes: int = AUTO_PASSES,
-        norm: Array | None = None,
         penalty: float | None = None,
         tol: float | None = None,
     ) -> None:
-        self.sums, self.held, self.coding, self.norm = sums, held, coding, norm
-        self.ridge = float(reg) if norm is None else float(np.sqrt(reg / len(sums.gram)))
+        self.coordinates, self.held, self.coding = coordinates, held, coding
+        self.share = held.weight / coordinates.weight
         self.max_passes, self.tol = max_passes, tol
         self.n_passes, self.done = 0, False
         self.path: list[float] = []
         self.steps_to_go: int | None = None
         self.gradient_norm = np.inf
-        n_held = len(held.weights)
-        self.best, self.best_coef = 0, np.zeros(sums.moments.shape)
+        n_held, n_columns = held.targets.shape
         # which half of the held-out rows says where to stop for the other
         self.half = np.arange(n_held) % 2
         self.half_best = np.full(2, np.inf)
-        self.half_scores = np.zeros((n_held, sums.moments.shape[1]))
+        self.half_scores = np.zeros((n_held, n_columns))
         self.first = 0  # where in the path the steps began
         self._begin(penalty)
+        self.best, self.best_coef = 0, np.zeros_like(self.coef)
 
     def _begin(self, penalty: float | None = None) -> None:
-        """At beta times the ridge solution."""
-        held, coding = self.held, self.coding
+        """At beta times the closed form."""
+        held, coding, coordinates = self.held, self.coding, self.coordinates
         self._set_out(without_held=self.tol is None)
-        start = self._ridge_start()
-        scores = held.features @ start
+        start = coordinates.closed_form()
+        scores = coordinates.scores(held, coordinates.coef(start))
         self.beta = held_out_beta(scores, held, coding.sigmoids)
         losses, p = log_losses(self.beta * scores, held.targets, coding.sigmoids)
         spread = held.weights @ (p * (1.0 - p)).mean(axis=1) / held.weights.sum()
         self.curvature = max(float(spread), LEAST_CURVATURE)
-        size = max(self.beta**2 * self._size(start), np.finfo(np.float64).tiny)
+        size = float(np.vdot(start, coordinates.normed(start)))
+        size = max(self.beta**2 * size, np.finfo(np.float64).tiny)
         most = 2.0 * PENALTY_SHARE * float(held.weights @ losses) / held.weights.sum() / size
-        own = min(self.curvature * self.ridge, float(most))
+        own = min(self.curvature * coordinates.ridge, float(most))
         self.penalty = own if penalty is None else float(penalty)
         if penalty is not None:
-            self._factor(self.penalty / self.curvature)
-        self.steps = LbfgsSteps(self.beta * (self.factor @ start), 1.0 / self.curvature)
-
-    # -- coordinates --------------------------------------------------------------------------
+            coordinates.factor(self.penalty / self.curvature)
+        self.steps = LbfgsSteps(self.beta * coordinates.inward(start), 1.0 / self.curvature)
 
     def _set_out(self, without_held: bool) -> None:
-        """The sums to learn from, with the held-out rows or without."""
-        gram, moments, weight, held = *_parts(self.sums), self.held
+        """Learn from all rows, or from those that are not held out."""
         self.holding = without_held
-        if without_held:
-            weighted = held.weights[:, None] * held.features
-            gram = gram - held.features.T @ weighted
-            moments = moments - weighted.T @ self.coding.fitted(held.targets)
-            weight = weight - float(held.weights.sum())
-        self.gram, self.moments, self.weight = gram, moments, weight
-        self._factor(self.ridge)
-
-    def _normed(self, coef: Array) -> Array:
-        """``RA``."""
-        return coef if self.norm is None else np.asarray(self.norm @ coef)
-
-    def _size(self, coef: Array) -> float:
-        """``tr(AᵀRA)``."""
-        return float(np.vdot(coef, self._normed(coef)))
-
-    def _factor(self, ridge: float) -> None:
-        """``H/W + ridge·R = UᵀU``; where that drowns in rounding, the diagonal is raised."""
-        floor, raised = float(np.trace(self.gram)) / self.weight / len(self.gram), 0.0
-        while True:
-            matrix = np.array(self.gram, order="F")
-            matrix /= self.weight
-            if self.norm is None:
-                matrix[np.diag_indices_from(matrix)] += ridge + raised
-            else:
-                matrix += ridge * self.norm
-                matrix[np.diag_indices_from(matrix)] += raised
-            factor, info = lapack.dpotrf(matrix, lower=0, clean=1, overwrite_a=1)
-            if info == 0:
-                self.factor = factor
-                return
-            raised = max(10.0 * raised, 1e-15 * floor)
-
-    def _ridge_start(self) -> Array:
-        """The ridge solution."""
-        inner = solve_triangular(self.factor, self.moments / self.weight, trans=1)
-        return np.asarray(solve_triangular(self.factor, inner))
+        self.coordinates.learn(self.held if without_held else None, self.coding)
 
     @property
     def coef(self) -> Array:
         """Coefficients to go over the rows with."""
-        return np.asarray(solve_triangular(self.factor, self.steps.point))
+        return self.coordinates.coef(self.coordinates.outward(self.steps.point))
 
     # -- passes -------------------------------------------------------------------------------
 
     def tell(self, value: float, gradient: Array) -> None:
         """Take the log-loss of all rows and its gradient at :attr:`coef`."""
         self.n_passes += 1
-        held, coef, sigmoids = self.held, self.coef, self.coding.sigmoids
+        coordinates = self.coordinates
+        parameters = coordinates.outward(self.steps.point)
+        coef = coordinates.coef(parameters)
         if self.holding:
-            own, slopes = log_loss_pass(
-                [(held.features, held.targets, held.weights)], coef, sigmoids
-            )
+            own, slopes = coordinates.log_loss(self.held, coef, self.coding.sigmoids)
             value, gradient = value - own, gradient - slopes
-        normed = self._normed(coef)
-        value = value / self.weight + 0.5 * self.penalty * float(np.vdot(coef, normed))
-        gradient = gradient / self.weight + self.penalty * normed
-        inward = solve_triangular(self.factor, gradient, trans=1)
-        if self.steps.tell(value, inward):
-            self.gradient_norm = float(np.linalg.norm(gradient))
+        normed, weight = coordinates.normed(parameters), coordinates.weight
+        value = value / weight + 0.5 * self.penalty * float(np.vdot(parameters, normed))
+        slopes = coordinates.slopes(gradient) / weight + self.penalty * normed
+        if self.steps.tell(value, coordinates.pulled(slopes)):
+            self.gradient_norm = float(np.linalg.norm(slopes))
             self._arrive(coef)
         elif self.n_passes >= self._most():
             self._end()
@@ -292,10 +171,10 @@ class Polish:
                 self.best_coef, self.done = coef, True
             return
         held = self.held
-        scores = held.features @ coef
+        scores = self.coordinates.scores(held, coef)
         losses, _ = log_losses(scores, held.targets, self.coding.sigmoids)
         if self.coding.indicators:
-            losses = losses / coef.shape[1]
+            losses = losses / held.targets.shape[1]
         self.path.append(float(held.weights @ losses / held.weights.sum()))
         for half in range(2):
             other, mine = self.half != half, self.half == half
@@ -327,17 +206,17 @@ class Polish:
         """
         again = self.tol is None and self.best == 0 and self.first == 0
         if again and self.n_passes < self.max_passes:
-            self.first, self.ridge = len(self.path), SMOOTHER * self.ridge
+            self.first = len(self.path)
+            self.coordinates.ridge *= SMOOTHER
             self._begin()
             return
-        share = float(self.held.weights.sum()) / self.sums.weight
-        if self.tol is not None or self.best == 0 or share <= NOTABLE:
+        if self.tol is not None or self.best == 0 or self.share <= NOTABLE:
             self.done = True
             return
         self.steps_to_go = self.best - self.first
         self._set_out(without_held=False)
-        start = self.beta * (self.factor @ self._ridge_start())
-        self.steps = LbfgsSteps(start, 1.0 / self.curvature)
+        start = self.coordinates.inward(self.coordinates.closed_form())
+        self.steps = LbfgsSteps(self.beta * start, 1.0 / self.curvature)
 
     @property
     def helped(self) -> bool:
@@ -358,7 +237,7 @@ class Polish:
             "progress": np.array(
                 [
                     *(self.n_passes, self.best, to_go, self.done, self.gradient_norm),
-                    *(self.first, self.ridge),
+                    *(self.first, self.coordinates.ridge),
                 ],
                 dtype=float,
             ),
@@ -368,8 +247,8 @@ class Polish:
         """Take up what :meth:`to_arrays` told, over the same sums and rows."""
         n_passes, best, to_go, done, norm, first, ridge = arrays["progress"].tolist()
         self.first = int(first)
-        if ridge != self.ridge:
-            self.ridge = ridge
+        if ridge != self.coordinates.ridge:
+            self.coordinates.ridge = ridge
             self._begin()
         if to_go >= 0:
             self.steps_to_go = int(to_go)
@@ -384,10 +263,6 @@ class Polish:
         self.gradient_norm, self.path = norm, arrays["path"].tolist()
         self.best_coef, self.half_best = arrays["best_coef"], arrays["half_best"].copy()
         self.half_scores = arrays["half_scores"].copy()
-
-
-def _parts(sums: RowSums) -> tuple[Array, Array, float]:
-    return sums.gram, sums.moments, sums.weight
 
 
 def held_out_beta(scores: Array, held: HeldRows, sigmoids: bool) -> float:

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kinlearn.problems.coding import Coding
 from kinlearn.problems.hashed_rows import held_count
-from kinlearn.problems.polish import Coding, HeldRows, Polish, RowSums
+from kinlearn.problems.polish import Polish
+from kinlearn.problems.polish_coordinates import HeldRows, OneTaskCoordinates, RowSums
 from kinlearn.solvers.log_loss_pass import FeatureBlock, log_loss_pass
 from kinlearn.sums import NormalEquations
 from kinlearn.sums.batch import read_batch
@@ -101,7 +103,8 @@ class SumsToPolish:
         norm = None
         if "tol" not in options:
             norm = self.sums.features().norm(self.sums.sigma)
-        return Polish(self.row_sums(), held, reg, self.coding, norm=norm, **options)
+        coordinates = OneTaskCoordinates(self.row_sums(), reg, norm)
+        return Polish(coordinates, held, self.coding, **options)
 
 
 @dataclass(frozen=True)

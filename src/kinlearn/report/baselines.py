@@ -1,13 +1,14 @@
 """What everybody would have tried: logistic regression and boosted trees, on the same rows.
 
-Both are fitted to the columns the model learns from, in folds that keep groups whole, and judged on
-the very rows that judge the model. So the report can say whether a simpler, or another, classifier
-does better.
+Both are fitted to the columns the model learns from, in folds that keep groups whole, or to all
+rows but those that were kept out of the model's own fit, and judged on the very rows that judge the
+model. So the report can say whether a simpler, or another, classifier does better.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,12 +52,15 @@ class Baseline:
         As :func:`kinlearn.report.measures.measure` gives them.
     difference, error : float
         By how much the model's log-loss is larger, over the same rows, and the standard error.
+    in_folds : bool
+        Whether it was fitted in folds; else to all rows but those that judge.
     """
 
     name: str
     figures: dict[str, list[float]]
     difference: float
     error: float
+    in_folds: bool = True
 
     @property
     def is_better(self) -> bool:
@@ -135,18 +139,55 @@ def cross_fitted_proba(
     """Probabilities of each row from the folds it is not in, columns in the order of `classes`."""
     rows = np.arange(len(y))
     many = len(y) > _MANY_ROWS or frame.shape[1] > _MANY_COLUMNS
+    most = rows_learnt_from(frame.shape[1], len(classes))
     n_folds = FEW_FOLDS if many else N_FOLDS
+    # Of classes that are all rarer than there are folds, each row of one is in a fold of its own.
+    n_folds = max(2, min(n_folds, int(np.unique(y, return_counts=True)[1].max())))
     if groups is None:
         folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     else:
         n_folds = min(n_folds, len(np.unique(groups)))
         folds = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+    splits = folds.split(rows, y, groups)
+    return _proba_of(model, frame, y, classes, splits, most, np.random.default_rng(seed))
+
+
+def held_out_proba(
+    model: Any,
+    frame: Any,
+    y: NDArray,
+    classes: NDArray,
+    groups: NDArray | None,
+    seed: int,
+    held: NDArray[np.intp],
+) -> Floats:
+    """Probabilities of the rows `held` from all others, NaN elsewhere.
+
+    Others of their groups are not learnt from.
+    """
+    apart = np.zeros(len(y), dtype=bool)
+    apart[held] = True
+    if groups is not None:
+        apart = np.isin(groups, groups[held])
+    most = rows_learnt_from(frame.shape[1], len(classes), in_folds=False)
+    splits = [(np.flatnonzero(~apart), held)]
+    return _proba_of(model, frame, y, classes, splits, most, np.random.default_rng(seed))
+
+
+def _proba_of(
+    model: Any,
+    frame: Any,
+    y: NDArray,
+    classes: NDArray,
+    splits: Iterable[tuple[NDArray, NDArray]],
+    most: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Probabilities of the second rows of every pair from the first, of which `most` are learnt."""
     proba = np.full((len(y), len(classes)), np.nan)
-    rng = np.random.default_rng(seed)
-    most = rows_learnt_from(frame.shape[1], len(classes))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for train, test in folds.split(rows, y, groups):
+        for train, test in splits:
             if len(train) > most:
                 train = np.sort(rng.choice(train, most, replace=False))
             if len(np.unique(y[train])) < 2:
@@ -160,9 +201,25 @@ def cross_fitted_proba(
     return proba
 
 
-def rows_learnt_from(n_columns: int, n_classes: int) -> int:
-    """The most rows a baseline learns from in a fold: trees are grown for every class."""
-    return max(int(MAX_CELLS / max(n_columns * n_classes / 2.0, 1.0)), 200)
+def rows_learnt_from(n_columns: int, n_classes: int, in_folds: bool = True) -> int:
+    """The most rows a baseline learns from at a time: trees are grown for every class."""
+    cells = MAX_CELLS if in_folds else N_FOLDS * MAX_CELLS
+    return max(int(cells / max(n_columns * n_classes / 2.0, 1.0)), 200)
+
+
+def error_of_mean(values: Floats, group: NDArray | None) -> float:
+    """Standard error of the mean of rows, of which those of a group go together.
+
+    Examples
+    --------
+    >>> x = np.array([1.0, 3.0, 2.0, 6.0])
+    >>> error_of_mean(x, None) == error_of_mean(np.repeat(x, 2), np.repeat(np.arange(4), 2))
+    True
+    """
+    away = values - values.mean()
+    if group is not None:
+        away = np.bincount(np.unique(group, return_inverse=True)[1], weights=away)
+    return float(np.sqrt(np.square(away).sum()) / len(values))
 
 
 def row_losses(proba: Floats, truth: NDArray[np.intp]) -> Floats:

@@ -7,19 +7,22 @@ import numpy as np
 from kinlearn.cells.refusals import quoted
 from kinlearn.report.baselines import Baseline
 from kinlearn.report.findings import FEW_ROWS, SUSPICIOUS, Findings, HandOverPoint, Part
-from kinlearn.report.groups import worse_off
 from kinlearn.report.measures import Measure, exact_interval
 from kinlearn.tables.costs import read_costs, read_limits
-from kinlearn.tables.words import percent
+from kinlearn.tables.words import number_of, percent, percents
 
 # A gain below this share of the error is not worth a claim.
 _NOTABLE = 0.01
 # A column of this relevance is looked at more than others are, of which the mean has one.
 _LOOKED_AT = 1.2
+# Chance of a bound that does not hold.
+_RISK = 0.05
 # Of fewer rows of a class nothing can be bounded.
 _ENOUGH = 10
 # A calibration error that chance does not explain is called small below this.
 SMALL_ECE = 0.015
+# Rows on which chance alone makes more than this say little of a calibration.
+TOLD_NOTHING = 0.1
 
 
 def conclusions(found: Findings) -> list[str]:
@@ -27,6 +30,7 @@ def conclusions(found: Findings) -> list[str]:
     return [
         *found.differences,
         *_leaks(found),
+        *_belonging(found),
         *_accuracy(found),
         _calibration(found),
         *_baselines(found),
@@ -51,10 +55,12 @@ def interval(found: Measure, digits: int = 0) -> str:
     '78 to 84 %'
     >>> interval(Measure(1.0, 0.9959, 1.0))
     '99.6 to 100 %'
+    >>> interval(Measure(0.9892, 0.9854, 0.9921))
+    '98.5 to 99.2 %'
     """
     if not (np.isfinite(found.low) and np.isfinite(found.high)):
         return "too few rows to say"
-    low, high = percent(found.low, digits), percent(found.high, digits)
+    low, high = percents([found.low, found.high], digits)
     return f"{low.removesuffix(' %')} to {high}"
 
 
@@ -91,18 +97,50 @@ def _leaks(found: Findings) -> list[str]:
     return [
         *said,
         f"A model without {names} was right for {percent(rest.value)} (95 % interval "
-        f"{interval(rest)}), where this one was for {percent(ours.value)}: if they are not known "
+        f"{interval(rest)}), where this one was for {percent(ours.value)}: if "
+        f"{'it is' if len(leaks['columns']) == 1 else 'they are'} not known "
         "when an answer is asked for, the former is what to expect.",
     ]
+
+
+def _belonging(found: Findings) -> list[str]:
+    """What rows that belong together make of the figures."""
+    belonging = found.facts.get("belonging")
+    if not belonging or not found.is_training:
+        return []
+    name = belonging["column"]
+    ours, apart = (Measure(*belonging[side]["accuracy"]) for side in ("alone", "together"))
+    said = (
+        f"Rows of one {name!r} often have the same answer. With all of them held out together the "
+        f"model was right for {percent(apart.value)} (95 % interval {interval(apart)}), with "
+        f"single rows held out for {percent(ours.value)}"
+    )
+    if _only_known(found):
+        return [
+            f"{said}: for rows of a new {name!r} the former is what to expect. Train with --group "
+            f"{name} for figures and a hand-over that hold for these."
+        ]
+    return [f"{said}: they do not vouch for each other here."]
+
+
+def _only_known(found: Findings) -> str | None:
+    """The column for whose known values alone the figures hold, None where there is none."""
+    belonging = found.facts.get("belonging")
+    if not belonging or not found.is_training:
+        return None
+    ours, apart = (belonging[side]["accuracy"] for side in ("alone", "together"))
+    better = belonging["together"]["log_loss"][0] > belonging["alone"]["log_loss"][2]
+    return str(belonging["column"]) if ours[0] > apart[2] or better else None
 
 
 def _accuracy(found: Findings) -> list[str]:
     accuracy, base = found.overall["accuracy"], found.base_rate
     unseen = "had not seen" if found.is_training else "was not trained on"
+    ours, theirs = percents([accuracy.value, base])
     said = [
-        f"On rows it {unseen} the model was right for {percent(accuracy.value)} of the "
+        f"On rows it {unseen} the model was right for {ours} of the "
         f"{_what(found)} (95 % interval {interval(accuracy)}); always giving the most common "
-        f"answer would be right for {percent(base)}."
+        f"answer would be right for {theirs}."
     ]
     auc = found.overall["auc"]
     if np.isfinite(auc.value):
@@ -123,6 +161,13 @@ def _calibration(found: Findings) -> str:
     off = f"Stated probabilities are {100 * ece:.1f} percentage points off on average"
     if found.withdrawn and ece <= found.chance_ece:
         return f"{off} on these rows, which are not like those of the training."
+    if ece <= found.chance_ece and found.chance_ece > TOLD_NOTHING:
+        return (
+            f"{off}, and exact ones would be up to {100 * found.chance_ece:.0f} off on so few rows "
+            "as these: whether they can be taken at their word cannot be told yet."
+        )
+    if ece <= found.chance_ece and (only := _only_known(found)):
+        return f"{off}, for rows of a {only!r} that is in the table."
     if ece <= found.chance_ece and found.facts.get("leaks"):
         return f"{off}, as long as {quoted(found.facts['leaks']['columns'])} can be relied on."
     if ece <= found.chance_ece:
@@ -177,14 +222,36 @@ def _hand_over(found: Findings) -> list[str]:
     goal = f"To keep the error among answered {_what(found)} at or below {percent(point.max_error)}"
     if point.coverage == 0:
         return [
-            f"{goal}, every one of them has to be handed over to a person: there are too few rows, "
-            "or too many errors among the surest ones. Allow more with --max-error, or gather more "
-            "rows."
+            f"{goal}, every one of them has to be handed over to a person: {_why_nothing(found)}"
         ]
     return [
-        f"{goal}, {percent(point.coverage)} of them are answered and {percent(1 - point.coverage)} "
-        f"handed over to a person; among those answered here, {percent(point.error, 1)} were wrong."
+        f"{goal}, {percent(point.coverage)} of them are answered and "
+        f"{percent(round(1 - point.coverage, 9))} handed over to a person; among those answered "
+        f"here, {percent(point.error, 1)} were wrong.{_limited_promise(found)}"
     ]
+
+
+def _limited_promise(found: Findings) -> str:
+    only = _only_known(found)
+    return f" That is not promised for rows of a new {only!r}." if only else ""
+
+
+def _why_nothing(found: Findings) -> str:
+    """What keeps every row from being answered, and what to do."""
+    wishes = found.facts.get("training", {}).get("wishes", {})
+    parts = {part.name: part for part in found.by_class}
+    for name, limit in read_limits(wishes.get("miss", []), list(parts)).items():
+        needed = int(np.ceil(np.log(_RISK) / np.log1p(-limit)))
+        if parts[name].n_rows < needed:
+            return (
+                f"that at most {percent(limit)} of {name!r} are missed cannot be shown by its "
+                f"{number_of(parts[name].n_rows, 'row')}, {needed} are needed at least. Allow more "
+                f"with --miss, or gather more rows of {name!r}."
+            )
+    return (
+        "there are too few rows, or too many errors among the surest ones. Allow more with "
+        "--max-error, or gather more rows."
+    )
 
 
 def _hand_over_of_new_rows(found: Findings, point: HandOverPoint) -> list[str]:
@@ -278,7 +345,7 @@ def _weak(found: Findings) -> list[str]:
         if recall < found.overall["accuracy"].value - 0.1:
             said.append(
                 f"It is weakest on the class {worst.name!r}: "
-                f"{percent(recall)} of its {worst.n_rows} rows were recognised."
+                f"{percent(recall)} of its {number_of(worst.n_rows, 'row')} were recognised."
             )
             if recall < 0.5 and worst.n_rows >= _ENOUGH and _may_be_dear(found):
                 other = max(seen, key=lambda part: part.n_rows).name
@@ -306,7 +373,8 @@ def _weak(found: Findings) -> list[str]:
 
 def _may_be_dear(found: Findings) -> bool:
     """Whether costs are worth a hint: none were given, and the rows are the model's own kind."""
-    return found.held_out.costs is None and not found.withdrawn
+    wishes = found.facts.get("training", {}).get("wishes", {})
+    return found.held_out.costs is None and not wishes.get("miss") and not found.withdrawn
 
 
 def _clearly_worse(part: Part, overall: Measure) -> bool:
@@ -322,7 +390,8 @@ def _groups(found: Findings) -> list[str]:
         f"Rows with {group.column} {group.name!r} fare worse: wrong for "
         f"{percent(group.wrong.value)} ({interval(group.wrong)}), where all "
         f"rows are for {percent(wrong)}."
-        for group in worse_off(found.groups, wrong)
+        for group in found.groups
+        if group.fares_worse
     ]
     columns = quoted(list(dict.fromkeys(group.column for group in found.groups)))
     return said or [f"No group by {columns} is clearly answered worse than all rows together."]
@@ -354,18 +423,25 @@ def _records(found: Findings) -> list[str]:
         return []
     if found.withdrawn or (not found.is_training and n > 2.0 * expected + 5.0):
         return [
-            f"{n} recorded answers were given less than {percent(SUSPICIOUS)} by the model, where "
-            f"about {expected:.0f} would be expected: these rows are not what it was trained on, "
+            f"{_given_little(n)} by the model, where about {expected:.0f} would be "
+            "expected: these rows are not what it was trained on, "
             "so that this speaks against its answers, not against the records."
         ]
     # Where records are wrong all over the table, probabilities allow for it: no more of them than
     # expected is no sign that they are right.
+    them = "it" if n == 1 else "them"
     look = (
-        "look at them first for wrong records"
+        f"look at {them} first for wrong records"
         if n > expected + 2 * np.sqrt(expected)
-        else "hard cases, or records as often wrong as it has learnt to expect"
+        else f"{'a hard case' if n == 1 else 'hard cases'}, or records as often wrong as it has "
+        "learnt to expect"
     )
     return [
-        f"{n} recorded answers were given less than {percent(SUSPICIOUS)} by the model, where its "
-        f"probabilities lead to expect about {expected:.0f}: {look}. kinlearn audit lists them."
+        f"{_given_little(n)} by the model, where its "
+        f"probabilities lead to expect about {expected:.0f}: {look}. kinlearn audit lists {them}."
     ]
+
+
+def _given_little(n: int) -> str:
+    were = "was" if n == 1 else "were"
+    return f"{number_of(n, 'recorded answer')} {were} given less than {percent(SUSPICIOUS)}"

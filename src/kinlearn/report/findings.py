@@ -13,6 +13,7 @@ from kinlearn.report.effects import Effect
 from kinlearn.report.groups import GroupFigures
 from kinlearn.report.importance import Importance
 from kinlearn.report.measures import Measure, calibration_error, measure, share_of
+from kinlearn.selection.hand_over import independent_share
 from kinlearn.tables.columns import Column
 from kinlearn.tables.evaluation import Evaluation, LabelEvaluation
 
@@ -183,18 +184,41 @@ class Findings:
 
 
 def chance_calibration_error(evaluation: Evaluation, seed: int, n_draws: int = 200) -> float:
-    """The 95 % quantile of the calibration error if the probabilities were exactly right."""
+    """The 95 % quantile of the calibration error if the probabilities were exactly right.
+
+    Rows of a group come out alike as often as their errors do.
+    """
     rng = np.random.default_rng(seed)
+    member, alike = _alike(evaluation)
     confidence = evaluation.confidence
     errors = []
     ones = np.ones((1, evaluation.n_rows))
     reached = np.cumsum(evaluation.proba, axis=1)
     for _ in range(n_draws if len(confidence) <= 50_000 else n_draws // 10):
-        drawn = (rng.random((evaluation.n_rows, 1)) > reached).sum(axis=1)
+        chance = rng.random(evaluation.n_rows)
+        if alike > 0:
+            shared = rng.random(int(member.max()) + 1)[member]
+            chance = np.where(rng.random(evaluation.n_rows) < alike, shared, chance)
+        drawn = (chance[:, None] > reached).sum(axis=1)
         drawn = np.minimum(drawn, len(evaluation.classes) - 1)
         right = (evaluation.likeliest == drawn).astype(np.float64)
         errors.append(float(calibration_error(confidence, right, ones)[0]))
     return float(np.quantile(errors, 0.95))
+
+
+def _alike(evaluation: Evaluation) -> tuple[NDArray[np.intp], float]:
+    """Numbers of the rows' groups, and the chance that a row shares the luck of its group.
+
+    Two rows of a group both do with the correlation of their errors.
+    """
+    if evaluation.group is None:
+        return np.arange(evaluation.n_rows), 0.0
+    _, member, sizes = np.unique(evaluation.group, return_inverse=True, return_counts=True)
+    size = float((sizes**2.0).sum()) / evaluation.n_rows
+    if size <= 1.0:
+        return member, 0.0
+    share = independent_share(~evaluation.right, member)
+    return member, float(np.sqrt(min((1.0 / share - 1.0) / (size - 1.0), 1.0)))
 
 
 def tasks_of(

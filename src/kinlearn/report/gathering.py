@@ -16,6 +16,8 @@ from kinlearn.report.baselines import (
     Baseline,
     baseline_models,
     cross_fitted_proba,
+    error_of_mean,
+    held_out_proba,
     row_losses,
     with_dates_as_days,
 )
@@ -245,11 +247,18 @@ def baselines(trained: Trained, seed: int) -> list[dict[str, Any]]:
                     name,
                     {key: list(value) for key, value in measure(theirs.part(known)).items()},
                     float(gap[known].mean()),
-                    float(gap[known].std() / np.sqrt(known.sum())),
+                    error_of_mean(gap[known], theirs.part(known).group),
+                    in_folds=not _kept_out(trained),
                 )
             )
         )
     return made
+
+
+def _kept_out(trained: Trained) -> bool:
+    """Whether the rows that judge the model are a few that were kept out of its fit."""
+    found = trained.evaluation
+    return isinstance(found, Evaluation) and 2 * found.n_rows < len(trained.table.y)
 
 
 def _rival_proba(model: Any, trained: Trained, frame: Any, seed: int) -> NDArray[np.float64]:
@@ -261,6 +270,8 @@ def _rival_proba(model: Any, trained: Trained, frame: Any, seed: int) -> NDArray
         y, groups = table.y.astype(str), table.groups
         if groups is None:  # a row must not be told by its own copy
             groups = copies_as_groups(trained.model[1:-1].transform(table.frame), table.y)
+        if _kept_out(trained):
+            return held_out_proba(model, frame, y, classes, groups, seed, at)[at]
         return cross_fitted_proba(model, frame, y, classes, groups, seed)[at]
     columns = np.full(found.truth.shape, np.nan)
     for t in range(len(found.labels)):
@@ -293,6 +304,19 @@ def without_leaks(
         return said
     said["without"] = _figures_of(train(rest, fewer), wishes.seed)
     return said
+
+
+def held_out_together(
+    file: TableFile, wishes: Wishes, trained: Trained, column: str
+) -> dict[str, Any]:
+    """Held-out figures with rows of one value of a column held out together, beside the model's."""
+    grouped = replace(wishes, group=column, all_rows=False)
+    grouped = replace(grouped, drop=[name for name in grouped.drop if name != column])
+    apart = train(read_training_table(file, grouped), grouped)
+    sides = {"alone": trained, "together": apart}
+    return {"column": column} | {
+        side: _figures_of(each, wishes.seed) for side, each in sides.items()
+    }
 
 
 def _figures_of(trained: Trained, seed: int) -> dict[str, list[float]]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kinlearn.cells.cell_rules import CellRules
 from kinlearn.cells.refusals import unknown_column
-from kinlearn.report.measures import Measure, share_of
+from kinlearn.report.measures import LEVEL, Measure, accuracy_of, share_of
 from kinlearn.report.rare_pictures import rarest_class
 from kinlearn.tables.evaluation import Evaluation
 from kinlearn.tables.sample import Sample
@@ -43,6 +43,9 @@ class GroupFigures:
         Share of the rarest class that is recognised.
     too_sure : float
         Mean stated confidence less the share that is right.
+    fares_worse : bool
+        Whether the group is large enough to judge and clearly answered wrong more often than all
+        rows, however many groups are looked at.
     """
 
     column: str
@@ -53,6 +56,7 @@ class GroupFigures:
     answered_wrong: Measure
     recall: Measure
     too_sure: float
+    fares_worse: bool
 
 
 def groups_by(
@@ -82,14 +86,17 @@ def groups_by(
     """
     at = np.searchsorted(sample.positions, evaluation.positions)
     rarest = rarest_class(evaluation)
-    found = []
+    found, groups = [], {}
     for name in names:
         if name not in sample.table.column_names:
             raise unknown_column(name, sample.table.column_names, where)
-        group = group_names(sample.table[name].combine_chunks(), rules)[at]
+        groups[name] = group_names(sample.table[name].combine_chunks(), rules)[at]
+    level = 1.0 - (1.0 - LEVEL) / max(sum(len(set(each.tolist())) for each in groups.values()), 1)
+    for name, group in groups.items():
         for value in dict.fromkeys(sorted(group.tolist())):
             some = group == value
             rows, said = evaluation.part(some), answered[some]
+            surely = accuracy_of(rows, level)
             own = rows.truth == rarest
             likeliest = rows.likeliest == rows.truth
             found.append(
@@ -97,11 +104,12 @@ def groups_by(
                     name,
                     value,
                     rows.n_rows,
-                    share_of(int((~rows.right).sum()), rows.n_rows),
+                    _complement(accuracy_of(rows)),
                     float(1.0 - said.mean()),
                     share_of(int((~rows.right & said).sum()), int(said.sum())),
                     share_of(int(rows.right[own].sum()), int(own.sum())),
                     float(rows.confidence.mean() - likeliest.mean()),
+                    rows.n_rows >= MIN_ROWS and surely.high < float(evaluation.right.mean()),
                 )
             )
     return found
@@ -135,10 +143,9 @@ def group_names(column: Any, rules: CellRules) -> NDArray[np.object_]:
     return np.array([text if text in kept else OTHER for text in texts], dtype=object)
 
 
+def _complement(share: Measure) -> Measure:
+    return Measure(1.0 - share.value, 1.0 - share.high, 1.0 - share.low)
+
+
 def _pairs(cuts: NDArray[np.float64]) -> list[tuple[float, float]]:
     return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
-
-
-def worse_off(groups: list[GroupFigures], wrong: float) -> list[GroupFigures]:
-    """Groups large enough to judge whose share of wrong answers is clearly above that of all."""
-    return [g for g in groups if g.n_rows >= MIN_ROWS and g.wrong.low > wrong]

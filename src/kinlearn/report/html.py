@@ -46,7 +46,8 @@ def table(
 
 def meter(share: float) -> Markup:
     """A bar as long as a share."""
-    return Markup(f'<span class=meter style="width:{100 * share:.1f}%"></span>')
+    bar = f'<span class=meter style="width:{100 * share:.1f}%"></span>'
+    return Markup(f"<span class=track>{bar}</span>")
 
 
 def section(anchor: str, title: str, *parts: object) -> Markup:

@@ -15,6 +15,8 @@ from kinlearn.tables.pipeline import make_model
 
 N_REPEATS = 5
 MAX_TRAIN, MAX_TEST = 3000, 1500
+# Which columns matter shows with fewer centres than answers need.
+MAX_CENTERS = 500
 TEST_SHARE = 0.3
 # Of a table with more columns, those along which the scores change most are shuffled.
 MOST_COLUMNS = 40
@@ -50,7 +52,7 @@ def importance_of_training(
     train = _some(np.flatnonzero(~tested), MAX_TRAIN, rng)
     test = _some(np.flatnonzero(tested), MAX_TEST, rng)
     classifier = bare_classifier(model)
-    plain = make_model(schema, _plain(classifier, seed))
+    plain = make_model(schema, _plain(classifier, len(train), seed))
     plain.fit(frame.iloc[train], y[train])
     chosen = relevant_columns(model, schema)
     return importance_of(plain, schema, frame.iloc[test], y[test], seed, chosen)
@@ -98,9 +100,10 @@ def importance_of(
     return sorted(found, key=lambda entry: -entry.loss)
 
 
-def _plain(classifier: Any, seed: int) -> Any:
+def _plain(classifier: Any, n_rows: int, seed: int) -> Any:
     settings = {"sigma": classifier.sigma_, "reg": classifier.reg_, "random_state": seed}
     settings["kernel"] = classifier.best_params_.get("kernel", "rbf")
+    settings["n_centers"] = None if n_rows <= MAX_CENTERS else MAX_CENTERS
     if hasattr(classifier, "indicator_"):
         return MultiLabelLSPC(sharing=classifier.sharing_, **settings)
     if hasattr(classifier, "shared_coef_"):

@@ -74,7 +74,7 @@ def measure(
     return {**found, "accuracy": accuracy_of(evaluation)}
 
 
-def accuracy_of(evaluation: Evaluation) -> Measure:
+def accuracy_of(evaluation: Evaluation, level: float = LEVEL) -> Measure:
     """Share of right answers with its exact interval.
 
     Rows of a group err together, so that each is worth less than a case
@@ -91,7 +91,7 @@ def accuracy_of(evaluation: Evaluation) -> Measure:
     n, right = evaluation.n_rows, evaluation.right
     group = np.arange(n) if evaluation.group is None else evaluation.group
     share = independent_share(~right, group)
-    return Measure(float(right.mean()), *exact_interval(share * right.sum(), share * n, LEVEL))
+    return Measure(float(right.mean()), *exact_interval(share * right.sum(), share * n, level))
 
 
 def share_of(successes: int, n: int) -> Measure:

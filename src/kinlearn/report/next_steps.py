@@ -24,6 +24,13 @@ def _columns(found: Findings) -> list[str]:
             f"Find out when {quoted(leaks['columns'])} is written down; if with the answer, train "
             f"anew with --drop {','.join(leaks['columns'])}."
         )
+    belonging = found.facts.get("belonging")
+    if belonging and found.is_training:
+        name = belonging["column"]
+        said.append(
+            f"Find out whether new rows will be of a {name!r} that is in the table; if not, train "
+            f"anew with --group {name}."
+        )
     if found.withdrawn:
         said.append(
             "Put the columns named above right (units, gaps, codes), or train anew with rows like "

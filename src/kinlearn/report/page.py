@@ -197,18 +197,23 @@ def _baselines(found: Findings) -> list[Markup]:
     for rival in rivals:
         figures = {name: Measure(*map(_number, m)) for name, m in rival.figures.items()}
         rows.append([rival.name, *_shown(figures)])
+    in_folds = rivals[0].in_folds
+    by = " of whole groups" if found.facts["table"]["group"] else ""
     said = [
         paragraph(
-            "Both are fitted to the same columns in folds"
-            + (" of whole groups" if found.facts["table"]["group"] else "")
-            + " and judged on the rows that judge this model when it was trained."
+            f"Both are fitted to the same columns in folds{by} and judged on the rows that judge "
+            "this model when it was trained."
+            if in_folds
+            else "Both are fitted to the same columns of all rows but those kept out to judge this "
+            "model, and judged on these."
         ),
         table(["", *(title for _, title, _ in _TILES)], rows),
     ]
     n_classes = len(found.held_out.classes)
-    most = rows_learnt_from(len(found.schema.features), n_classes)
+    most = rows_learnt_from(len(found.schema.features), n_classes, in_folds)
     if found.facts["training"]["rows_used"] > most:
-        said.append(paragraph(f"In every fold they learnt from {most} rows at most.", "soft"))
+        where = "In every fold they" if in_folds else "They"
+        said.append(paragraph(f"{where} learnt from {most} rows at most.", "soft"))
     for rival in rivals:
         if rival.is_better:
             said.append(

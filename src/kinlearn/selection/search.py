@@ -6,6 +6,7 @@ import copy
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -225,7 +226,7 @@ class GridSearch:
 
     def _bounded(self, weights: Array) -> Array:
         """Keep the weights of at most `MOST_BLOCKS` widths, each a kernel matrix at prediction."""
-        widths = self._widths()
+        widths = self._widths
         used = sorted({widths[p] for p in np.flatnonzero(weights)})
         if len(used) <= MOST_BLOCKS:
             return weights
@@ -273,7 +274,7 @@ class GridSearch:
 
     def _best_of_widths(self, points: Index, gains: Array) -> Index:
         """The points of the largest gains that matter, at most one of a width."""
-        widths = self._widths()
+        widths = self._widths
         taken: dict[tuple[int, float], int] = {}
         for i in np.argsort(-gains, kind="stable"):
             if gains[i] < MATERIAL_LOSS or len(taken) == MORE_AT_ONCE:
@@ -281,8 +282,9 @@ class GridSearch:
             taken.setdefault(widths[points[i]], int(points[i]))
         return np.array(sorted(taken.values()), dtype=np.intp)
 
+    @cached_property
     def _widths(self) -> list[tuple[int, float]]:
-        """The problem and the width of every point."""
+        """The problem and the width of every point; asked for when all are there."""
         return [(k, point["sigma"]) for k, part in enumerate(self.parts) for point in part.points]
 
     def mix(self, rule: str, chosen: NDArray[np.bool_] | None = None) -> Array:

@@ -118,8 +118,8 @@ def _refusals(app: FastAPI) -> None:
 def _about(app: FastAPI, service: Service) -> None:
     registry = service.registry
 
-    @app.get("/ping")
-    @app.get("/health")
+    @app.api_route("/ping", methods=["GET", "HEAD"])
+    @app.api_route("/health", methods=["GET", "HEAD"])
     async def ping() -> Response:
         return PlainTextResponse("\n")
 
@@ -158,11 +158,11 @@ def _about(app: FastAPI, service: Service) -> None:
     async def about() -> Response:
         return open_inference.server_metadata()
 
-    @app.get("/v2/health/live")
+    @app.api_route("/v2/health/live", methods=["GET", "HEAD"])
     async def live() -> Response:
         return json_response({"live": True})
 
-    @app.get("/v2/health/ready")
+    @app.api_route("/v2/health/ready", methods=["GET", "HEAD"])
     async def ready() -> Response:
         if service.closing:
             return refused(Refusal("The service is about to stop.", status=503))

@@ -14,6 +14,7 @@ from starlette.requests import Request
 
 from kinlearn.answering.refusals import Refusal, cut
 
+_PIECE = 65_536  # of a body of any length, so much must come within the seconds of a body
 _IN_LINE = 65_536  # a body beyond this is read into rows by a thread of its own
 
 
@@ -40,20 +41,21 @@ async def spool_body(request: Request, folder: Path, max_mb: float, seconds: flo
     with tempfile.NamedTemporaryFile(dir=folder, suffix=".csv", delete=False) as file:
         path = Path(file.name)
         try:
-            stream = request.stream().__aiter__()
-            while True:
-                try:
-                    # the clock is of each piece: a large body may take its time, a silent one not
-                    async with asyncio.timeout(seconds):
-                        chunk = await anext(stream)
-                except StopAsyncIteration:
-                    return path
-                except TimeoutError:
-                    raise _too_slow(seconds) from None
-                size += len(chunk)
-                if size > limit:
-                    raise _too_large(max_mb)
-                file.write(chunk)
+            # the clock is of each piece: a large body may take its time, a trickle not
+            loop, due = asyncio.get_running_loop(), size + _PIECE
+            async with asyncio.timeout(seconds) as clock:
+                async for chunk in request.stream():
+                    size += len(chunk)
+                    if size > limit:
+                        raise _too_large(max_mb)
+                    file.write(chunk)
+                    if size >= due:
+                        due = size + _PIECE
+                        clock.reschedule(loop.time() + seconds)
+            return path
+        except TimeoutError:
+            path.unlink(missing_ok=True)
+            raise _too_slow(seconds) from None
         except BaseException:
             path.unlink(missing_ok=True)
             raise

@@ -59,6 +59,8 @@ async def _told(
     settings = service.settings
     body = await read_body(request, settings.max_mb, settings.max_seconds)
     kind = kind_of(request, body)
+    if kind == "parquet":
+        raise Refusal("Labels are read from JSON and CSV: send their rows as one of these.", 415)
 
     def read() -> tuple[list[dict[str, Any]], list[Any], list[str | None]]:
         if kind == "csv":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain, repeat
 from typing import Any
 
 from starlette.requests import Request
@@ -9,7 +10,7 @@ from starlette.responses import Response
 
 from kinlearn.answering.answers import RowAnswers
 from kinlearn.answering.refusals import Refusal, cut
-from kinlearn.answering.rows import Rows, rows_of_columns, rows_of_records
+from kinlearn.answering.rows import Rows, rows_of_columns, rows_of_numbers, rows_of_records
 from kinlearn.answering.served_model import ServedModel
 from kinlearn.cells.refusals import quoted
 from kinlearn.service.bodies import kind_of, read_body, read_json
@@ -80,14 +81,12 @@ def predictions(found: RowAnswers, method: str | None = None) -> Any:
             }
             for row in rows
         ]
-    classes = [plain(each) for each in found.classes]
+    classes = found.classes.tolist()
     if method == "predict":
         return classes
-    columns = [f"p_{name}" for name in names]
-    return [
-        {"predicted": one, **dict(zip(columns, p, strict=True)), "decision": decision}
-        for one, p, decision in zip(classes, found.proba.tolist(), decided, strict=True)
-    ]
+    columns = ["predicted", *(f"p_{name}" for name in names), "decision"]
+    cells = zip(classes, *found.proba.T.tolist(), decided, strict=True)
+    return list(map(dict, map(zip, repeat(columns), cells)))
 
 
 def _rows(served: ServedModel, content: Any, most: int) -> Rows:
@@ -148,5 +147,10 @@ def _positional(served: ServedModel, names: list[str], data: list[Any], most: in
     twice = sorted({name for name in names if names.count(name) > 1}) if len(names) < 5000 else []
     if twice:
         raise Refusal(f"Column {twice[0]!r} is named twice: give every column a name of its own.")
-    cells = [list(column) for column in zip(*data, strict=True)] or [[] for _ in names]
-    return rows_of_columns(served, dict(zip(names, cells, strict=True)))
+    cells = list(chain.from_iterable(data))
+    if served.all_numbers and names == served.schema.features:
+        found = rows_of_numbers(served, cells, len(data))
+        if found is not None:
+            return found
+    columns = {name: cells[k :: len(names)] for k, name in enumerate(names)}
+    return rows_of_columns(served, columns)

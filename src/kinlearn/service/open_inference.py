@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from kinlearn.answering.answers import RowAnswers
 from kinlearn.answering.refusals import Refusal, cut
-from kinlearn.answering.rows import LARGEST, Rows, rows_of_columns
+from kinlearn.answering.rows import Rows, rows_of_columns, rows_of_numbers
 from kinlearn.answering.served_model import ServedModel
 from kinlearn.cells.refusals import quoted
 from kinlearn.service.bodies import read_body, read_json
@@ -167,20 +167,13 @@ def _rows(served: ServedModel, inputs: dict[str, tuple[Any, tuple[int, ...]]], m
                 f"{quoted(schema.numeric, 4)} side by side.",
                 column=name,
             )
-        if served.is_matrix and isinstance(values, np.ndarray) and len(inputs) == 1:
-            return _matrix(served, values.reshape(shape))
+        if served.all_numbers and len(inputs) == 1:
+            found = rows_of_numbers(served, values, shape[0])
+            if found is not None:
+                return found
         for k, own in enumerate(schema.numeric):
             columns[own] = values[k :: shape[1]]
     return rows_of_columns(served, columns)
-
-
-def _matrix(served: ServedModel, values: NDArray) -> Rows:
-    """Plain numbers, without a look at each column unless something is wrong."""
-    X = np.asarray(values, dtype=np.float64)
-    if len(X) == 0 or served.schema.task is not None or not (np.abs(X) <= LARGEST).all():
-        columns = {name: X[:, k] for k, name in enumerate(served.schema.numeric)}
-        return rows_of_columns(served, columns)
-    return Rows(X)
 
 
 def _wanted(content: dict[str, Any]) -> tuple[dict[str, bool], bool]:

@@ -6,6 +6,8 @@ import asyncio
 import csv
 import io
 from collections.abc import AsyncIterator
+from contextlib import suppress
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,12 @@ from kinlearn.cells.refusals import TableError, quoted
 from kinlearn.service.bodies import kind_of, read_body, read_json, spool_body
 from kinlearn.service.core import Service
 from kinlearn.service.json_out import json_response, model_headers, plain
-from kinlearn.service.tables_in import check_count, rows_of_csv, rows_of_parquet
+from kinlearn.service.tables_in import (
+    check_count,
+    rows_of_csv,
+    rows_of_parquet,
+    unreadable,
+)
 from kinlearn.tables.files import TableFile, open_table
 
 CSV = "text/csv"
@@ -74,9 +81,16 @@ def rows_of_json(served: ServedModel, content: Any, most: int) -> Rows:
     if isinstance(content, dict):
         columns = content.get("columns")
         if isinstance(columns, dict) and "columns" not in features:
-            lists = {name: c for name, c in columns.items() if isinstance(c, list)}
-            check_count(max(map(len, lists.values()), default=0), most)
-            return rows_of_columns(served, lists)
+            for name, cells in columns.items():
+                if not isinstance(cells, list):
+                    raise Refusal(
+                        f"Column {name!r} is {cut(cells)}, where a list with a cell for every row "
+                        "is expected.",
+                        column=name,
+                        value=cells,
+                    )
+            check_count(max(map(len, columns.values()), default=0), most)
+            return rows_of_columns(served, columns)
         content = [content]
     if not isinstance(content, list):
         raise Refusal(
@@ -115,27 +129,28 @@ def told(found: RowAnswers, nearest: list[Any]) -> list[dict[str, Any]]:
                 strict=True,
             )
         ]
-    classes = [plain(each) for each in served.classes]
     rows = zip(
-        found.predicted.tolist(),
-        found.proba.tolist(),
+        found.classes.tolist(),
+        map(dict, map(zip, repeat(names), found.proba.tolist())),
         found.decisions.tolist(),
         found.reason.tolist(),
         familiar,
-        nearest,
         strict=True,
     )
-    return [
+    answers = [
         {
-            "class": classes[number],
-            "probabilities": dict(zip(names, proba, strict=True)),
+            "class": own,
+            "probabilities": proba,
             "decision": decision,
             "reason": reason,
             "familiarity": familiarity,
-            **({} if near is None else {"nearest": near}),
         }
-        for number, proba, decision, reason, familiarity, near in rows
+        for own, proba, decision, reason, familiarity in rows
     ]
+    for answer, near in zip(answers, nearest, strict=True):
+        if near is not None:
+            answer["nearest"] = near
+    return answers
 
 
 # -- CSV in, CSV out ------------------------------------------------------------------------------
@@ -156,7 +171,7 @@ async def _stream(service: Service, request: Request, served: ServedModel) -> Re
     except (Refusal, TableError) as error:
         path.unlink(missing_ok=True)
         if str(path) in str(error):
-            raise Refusal.of(error, 400, path) from None
+            raise unreadable(error, path) from None
         raise
     except BaseException:
         path.unlink(missing_ok=True)
@@ -165,10 +180,9 @@ async def _stream(service: Service, request: Request, served: ServedModel) -> Re
     async def pieces() -> AsyncIterator[str]:
         try:
             yield _header(served, file.names)
-            while True:
-                batch = await asyncio.to_thread(next, batches, None)
-                if batch is None:
-                    return
+            while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+                with suppress(OSError):  # it is open, and so gone whatever happens to us
+                    path.unlink(missing_ok=True)
                 yield await _piece(service, served, batch)
         finally:
             path.unlink(missing_ok=True)
@@ -211,10 +225,12 @@ def _names(served: ServedModel) -> list[str]:
 
 
 def _header(served: ServedModel, given: list[str]) -> str:
-    added = _names(served)
-    clash = set(added) & set(given)
-    # what was there keeps its name
-    return _csv([[*given, *(f"kin_{name}" if name in clash else name for name in added)]])
+    names = list(given)
+    for name in _names(served):
+        while name in names:  # what was there keeps its name
+            name = f"kin_{name}"
+        names.append(name)
+    return _csv([names])
 
 
 def _lines(found: RowAnswers, batch: Any) -> str:

@@ -1,4 +1,7 @@
-"""HTTP with a clock on the head of each request: who sends it drop by drop is cut off."""
+"""HTTP with a clock on the head of each request, on what is sent after the answer, and on reading.
+
+Who sends or reads drop by drop is cut off; the body between is timed by who reads it.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 class TimedProtocol(H11Protocol):
-    """uvicorn's protocol, which closes a connection whose request has not begun in time."""
+    """uvicorn's protocol, which closes a connection whose request does not begin or end in time."""
 
     head_seconds = 30.0
     _head_timer: Any = None
+    _read_timer: Any = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -31,8 +35,32 @@ class TimedProtocol(H11Protocol):
         else:
             self._stop_waiting()
 
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.conn.their_state is h11.SEND_BODY:
+            # refused before its end: the rest is passed over, so that the answer arrives
+            self.loop.call_later(self.head_seconds, self._end, self.cycle)
+
+    def _end(self, cycle: Any) -> None:
+        if self.cycle is cycle and self.conn.their_state is h11.SEND_BODY:
+            self.transport.close()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._read_timer = self.loop.call_later(self.head_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._being_read()
+
+    def _being_read(self) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        self._being_read()
         super().connection_lost(exc)
 
     def _wait_for_head(self) -> None:

@@ -20,6 +20,8 @@ from kinlearn.watch.store import WATCH_SUFFIX
 STOP_SECONDS = 30
 START_SECONDS = 300
 _SHORTEST_TOKEN = 8
+# Objects made and kept before the collector looks for cycles.
+_OBJECTS_A_LOOK = 10_000
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -126,8 +128,9 @@ def application(settings: Settings | None = None) -> Any:
     settings = settings or Settings.from_text(os.environ[VARIABLE])
     TimedProtocol.head_seconds = settings.max_seconds
     made = make_app(settings)
-    # What is there now stays: the collector, which answers of many rows set off, need not look at
-    # it again and again.
+    # What is there now stays: the collector need not look at it again and again, nor at answers of
+    # many rows, which hold no cycles.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(_OBJECTS_A_LOOK)
     return made

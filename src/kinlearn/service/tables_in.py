@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 from kinlearn.answering.refusals import Refusal, cut
@@ -11,6 +12,13 @@ from kinlearn.answering.served_model import ServedModel
 from kinlearn.cells.refusals import TableError, refuse_duplicates
 from kinlearn.optional import require
 from kinlearn.tables.files import open_table
+
+# What the command line offers, and what a request must do instead.
+_REMEDIES = {
+    "give --delimiter .*$": "let commas separate its cells.",
+    " If the whole file is in .* as UTF-8": " Send it as UTF-8",
+    ": save it as CSV first": ": send CSV in UTF-8",
+}
 
 
 def rows_of_csv(served: ServedModel, body: bytes, folder: Any, max_rows: int) -> Rows:
@@ -35,10 +43,24 @@ def table_of_csv(body: bytes, folder: Any, max_rows: int) -> Any:
                 check_count(n_rows, max_rows)
                 batches.append(batch)
         except TableError as error:
-            raise Refusal.of(error, 400, file.name) from None
+            raise unreadable(error, file.name) from None
     if n_rows == 0:
         raise Refusal("The body has column names but no rows below them.", status=422)
     return arrow.Table.from_batches(batches)
+
+
+def unreadable(error: Exception, path: object) -> Refusal:
+    """The refusal of a body that was put into a file, with what its sender can do about it.
+
+    Examples
+    --------
+    >>> str(unreadable(ValueError('/a.csv has one column: give --delimiter ";".'), "/a.csv"))
+    'The body has one column: let commas separate its cells.'
+    """
+    refusal = Refusal.of(error, 400, path)
+    for option, remedy in _REMEDIES.items():
+        refusal.args = (re.sub(option, remedy, str(refusal)),)
+    return refusal
 
 
 def rows_of_parquet(served: ServedModel, body: bytes, max_rows: int) -> Rows:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import struct
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kinlearn.answering.refusals import Refusal, cut
+from kinlearn.answering.rows import plain_numbers
 
 TYPES: dict[str, Any] = {
     "BOOL": np.bool_,
@@ -71,7 +73,10 @@ def read_tensor(given: Any, raw: bytes | None) -> tuple[str, list[Any] | NDArray
     if raw is None:
         if not isinstance(given.get("data"), list):
             raise Refusal(f"Input {name!r} has no data: give a list of values.", column=name)
-        values: Any = _flat(given["data"], count, name)
+        data = given["data"]
+        # a matrix is of numbers, most often in a row
+        numbers = plain_numbers(data) if len(shape) == 2 and shape[1] > 1 else None
+        values: Any = _flat(data, count, name) if numbers is None else numbers
     else:
         values = _texts_in(raw, count, name) if kind == BYTES else _numbers_in(raw, kind, name)
     if len(values) != count:
@@ -86,13 +91,14 @@ def read_tensor(given: Any, raw: bytes | None) -> tuple[str, list[Any] | NDArray
 def _flat(data: list[Any], most: int, name: str) -> list[Any]:
     """Values of nested lists in a row."""
     for _ in range(_MOST_NESTED):
-        if not any(type(each) is list for each in data):
+        kinds = set(map(type, data))
+        if list not in kinds:
             return data
-        if not all(type(each) is list for each in data):
+        if kinds != {list}:
             raise Refusal(f"Input {name!r} mixes lists and values: give values in a row.")
         if len(data) > most:
             return data
-        data = [each for part in data for each in part]
+        data = list(chain.from_iterable(data))
     raise Refusal(f"Input {name!r} is nested too deeply: give its values in a row.")
 
 

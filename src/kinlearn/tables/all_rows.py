@@ -57,6 +57,8 @@ def train_on_all_rows(
     inner = bare_classifier(trained.model)
     if not carries_on(inner):
         why = getattr(inner, "polish_reason_", "")
+        if getattr(inner, "tasks_", None) is not None:
+            why = "The model is of tasks, which are polished in memory."
         said = f"--all-rows changes nothing: {why} All rows are gone over by a polish only."
         return trained, [said]
     reader = TableReader.of(trained, wishes)

@@ -75,6 +75,18 @@ def suffix_of(path: Path) -> str:
     return endings[-1] if endings else ""
 
 
+def how_it_ends(path: Path) -> str:
+    """What to say of a name that tells no format.
+
+    Examples
+    --------
+    >>> how_it_ends(Path("visits.json")), how_it_ends(Path("visits"))
+    ("ends in '.json'", 'has no ending')
+    """
+    ending = suffix_of(path)
+    return f"ends in {ending!r}" if ending else "has no ending"
+
+
 def check_delimiter(delimiter: str | None) -> str | None:
     """Return the character meant, with ``tab`` and ``\\t`` for the tab."""
     if delimiter is None:
@@ -89,7 +101,7 @@ def _open(path: Path, delimiter: str | None, encoding: str | None) -> TableFile:
     ending = suffix_of(path)
     if ending not in SUFFIXES:
         raise TableError(
-            f"{path} ends in {ending or 'nothing'!r}, so its format is unknown: tables end in "
+            f"{path} {how_it_ends(path)}, so its format is unknown: tables end in "
             f"{', '.join(SUFFIXES)}."
         )
     return _open_by_content(path, ending, delimiter, encoding)
@@ -103,6 +115,8 @@ def _open_by_content(
         head = stream.read(4)
     if ending and not ending.endswith(".gz") and head[:2] == GZIP:
         raise TableError(f"{path} is compressed by gzip: let its name end in .gz.")
+    if ending.endswith(".gz") and head[:2] != GZIP:
+        raise TableError(f"{path} is not compressed by gzip: let its name end without .gz.")
     if ending in TEXT_SUFFIXES and head in (_ZIP, _PARQUET):
         kind = "a spreadsheet or archive" if head == _ZIP else "Parquet"
         raise TableError(f"{path} is {kind}, whatever its name says: rename it.")

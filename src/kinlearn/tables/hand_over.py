@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kinlearn import HandOver
 from kinlearn.cells.schema import TableSchema
-from kinlearn.selection.hand_over import choose_threshold
+from kinlearn.selection.hand_over import choose_threshold, independent_share
 from kinlearn.tables.input_profile import NOTHING_KNOWN
 from kinlearn.tables.reasons import (
     ANSWERED,
@@ -86,18 +86,24 @@ def bare_classifier(model: Any) -> Any:
 
 
 def label_rule(
-    truth: NDArray[np.float64], proba: NDArray[np.float64], max_error: float
+    truth: NDArray[np.float64],
+    proba: NDArray[np.float64],
+    max_error: float,
+    groups: NDArray | None = None,
 ) -> dict[str, float]:
     """One threshold for all labels, from held-out (row, label) pairs.
 
-    The bound is on the error among answered pairs. Pairs of one row are not independent, so that
-    here it is an approximation, as with groups.
+    The bound is on the error among answered pairs. Pairs of one row, or of one group of rows, count
+    as the fewer the more they err together.
     """
     known = np.isfinite(truth) & np.isfinite(proba)
+    row = np.arange(len(truth)) if groups is None else np.asarray(groups)
+    together = np.broadcast_to(row[:, None], truth.shape)[known]
     p = proba[known]
     confidence = np.maximum(p, 1.0 - p)
     wrong = (p > 0.5) != (truth[known] == 1.0)
-    found = choose_threshold(confidence, wrong, max_error, 1.0 - CONFIDENCE)
+    share = independent_share(wrong, together)
+    found = choose_threshold(confidence, wrong, max_error, 1.0 - CONFIDENCE, share)
     return {
         # JSON has no infinity; no confidence exceeds 1, so 1 answers nothing just as well.
         "threshold": min(found.value, 1.0),

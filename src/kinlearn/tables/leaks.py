@@ -137,7 +137,9 @@ def _told_by_number(values: NDArray[np.float64], truth: NDArray[np.intp], needed
 
     A tree that does not tell as much as `needed` of the rows it was grown on is not held out.
     """
-    filled = np.where(np.isfinite(values), values, np.nan)[:, None]
+    # Ranks part as the numbers do; a tree's own are of half the digits, and end at 3e38.
+    ranks = np.unique(values, return_inverse=True, equal_nan=True)[1].astype(np.float64)
+    filled = np.where(np.isfinite(values), ranks, np.nan)[:, None]
     n_folds = min(_N_FOLDS, int(np.bincount(truth).min()))
     if n_folds < 2:
         return 0.0

@@ -23,12 +23,14 @@ from kinlearn.tables.files import (
     STANDARD,
     SUFFIXES,
     TEXT_SUFFIXES,
+    how_it_ends,
     suffix_of,
 )
 from kinlearn.tables.spreadsheets import sheet_writer
 from kinlearn.tables.table_file import TableFile
 from kinlearn.tables.text_format import Dialect
 
+PAGE_SUFFIXES = (".html", ".htm")
 # What makes a spreadsheet take a cell for a formula, where it is no number.
 _BEGINS_FORMULA = "=+-@\t\r\n"
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]*[.,]?[0-9]+([eE][+-]?[0-9]+)?$")
@@ -56,9 +58,15 @@ def check_table_suffix(path: Path) -> None:
     """Refuse an output whose ending names no table format."""
     if path != STANDARD and suffix_of(path) not in SUFFIXES:
         raise TableError(
-            f"{path} ends in {suffix_of(path) or 'nothing'!r}, so its format is unknown: end it "
-            f"in one of {', '.join(SUFFIXES)}."
+            f"{path} {how_it_ends(path)}, so its format is unknown: end it in one of "
+            f"{', '.join(SUFFIXES)}."
         )
+
+
+def check_page_suffix(path: Path) -> None:
+    """Refuse a page whose ending names another format."""
+    if path.suffix.lower() not in PAGE_SUFFIXES:
+        raise TableError(f"{path} is to be a page: let its name end in .html.")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kinlearn.cells.refusals import quoted
+from kinlearn.tables.belonging import columns_of_owners
 from kinlearn.tables.columns import DROPPED
 from kinlearn.tables.training import TrainingTable
 
@@ -55,7 +56,7 @@ def find_problems(table: TrainingTable) -> list[str]:
     guessed = [column.name for column in table.columns if "a guess" in column.why]
     if guessed:
         said.append(f"Day and month cannot be told apart in {quoted(guessed)}.")
-    belong = [column.name for column in table.columns if "give --group" in column.why]
+    belong = columns_of_owners(table)
     if belong and table.groups is None:
         said.append(
             f"Rows may belong together by {quoted(belong)}: without --group, what is measured may "

@@ -113,8 +113,8 @@ def counted(reasons: Counter[str], most: int = 6) -> str:
     Examples
     --------
     >>> counted(Counter({"unsure between a and b": 3, "unlike any training row": 1}))
-    '3 unsure between a and b, 1 unlike any training row'
+    'unsure between a and b (3); unlike any training row (1)'
     """
-    shown = [f"{n} {reason}" for reason, n in reasons.most_common(most)]
+    shown = [f"{reason} ({n})" for reason, n in reasons.most_common(most)]
     rest = sum(reasons.values()) - sum(n for _, n in reasons.most_common(most))
-    return ", ".join(shown) + (f", {rest} for other reasons" if rest else "")
+    return "; ".join(shown) + (f"; other reasons ({rest})" if rest else "")

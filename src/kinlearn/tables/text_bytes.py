@@ -70,10 +70,11 @@ def find_encoding(path: Path) -> str:
         if places and places.count(0) > 2 * _ZEROS * len(places) and head.count(0) < len(head):
             check_encoding(path, name)
             return name
-    letters = broken = 0
+    letters = broken = zeros = 0
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     with open_bytes(path) as stream:
         while chunk := stream.read(_CHUNK):
+            zeros += chunk.count(0)
             text = decoder.decode(chunk)
             if not text.isascii():
                 strange = sum("\udc80" <= letter <= "\udcff" for letter in text)
@@ -83,6 +84,8 @@ def find_encoding(path: Path) -> str:
     if broken == 0 or letters >= broken:
         check_encoding(path, "utf-8")
         return "utf-8"
+    if zeros:
+        raise _no_text(path)
     try:
         check_encoding(path, "cp1252")
     except TableError:
@@ -111,14 +114,17 @@ def check_encoding(path: Path, encoding: str) -> None:
                 line += error.object[: error.start].count(b"\n")
                 raise _wrong_encoding(path, encoding, at, line, bytes(seen)) from None
             if "\0" in text:
-                raise TableError(
-                    f"{path} holds zero bytes, so it is not text in {encoding}: save it as CSV "
-                    "first."
-                )
+                raise _no_text(path, f" in {encoding}")
             line += text.count("\n")
             passed += len(chunk)
     if len(decoder.getstate()[0]):
         raise TableError(f"{path} ends in the middle of a letter of {encoding}: is it complete?")
+
+
+def _no_text(path: Path, encoding: str = "") -> TableError:
+    return TableError(
+        f"{path} holds zero bytes, so it is not text{encoding}: save it as CSV first."
+    )
 
 
 def _wrong_encoding(path: Path, encoding: str, at: int, line: int, seen: bytes) -> TableError:

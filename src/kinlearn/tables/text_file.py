@@ -57,10 +57,12 @@ class TextFile(TableFile):
                 return
             except arrow.ArrowInvalid as error:
                 message = str(error)
-                if "straddling" in message and done == 0 and block < _MAX_BLOCK_BYTES:
+                no_rows = "Empty CSV" in message or "Could not skip" in message
+                long = "straddling" in message or "Could not skip" in message
+                if long and done == 0 and block < _MAX_BLOCK_BYTES:
                     block *= 8  # one row is longer than a block
                     continue
-                if "Empty CSV" in message:
+                if no_rows:
                     return
                 ragged = find_ragged_row(self.path, dialect)
                 raise ragged or TableError(f"{self.path} cannot be read: {message}.") from None

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from kinlearn.cells.refusals import TableError, quoted, refuse_duplicates
 from kinlearn.tables.text_bytes import open_text
+from kinlearn.tables.words import number_of
 
 DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
 # Lines by which the form of a file is found, and how many may stand above the column names.
@@ -71,12 +72,12 @@ class Dialect:
         titles = [line for line in titles if not _SEP.match(line)]
         if titles:
             said.append(
-                f"{_counted(len(titles), 'line')} above the column names "
+                f"{number_of(len(titles), 'line')} above the column names "
                 f"{'is' if len(titles) == 1 else 'are'} no part of the table: {quoted(titles, 2)}."
             )
         if self.n_blank:
             said.append(
-                f"{_counted(self.n_blank, 'column')} at the end without name or cell: left out."
+                f"{number_of(self.n_blank, 'column')} at the end without name or cell: left out."
             )
         return said
 
@@ -245,7 +246,7 @@ def _ragged(path: Path, row: list[str], begins: int, ends: int, n_columns: int) 
     if ends > begins and row[-1].count("\n") > 1:
         return _unclosed(path, begins)
     return TableError(
-        f"Line {begins} of {path} has {len(row)} cell{'s' if len(row) > 1 else ''} where the "
+        f"Line {begins} of {path} has {number_of(len(row), 'cell')} where the "
         f"header has {n_columns}: it reads {quoted(row, 4)}. A cell that holds the delimiter must "
         'stand in double quotes ("...").'
     )
@@ -264,7 +265,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}{'s' if count > 1 else ''}"

@@ -42,6 +42,8 @@ ROWS_OF_TASK = 2
 MIN_ROWS = 10
 # Numbers of a table often act by steps, which none of the default kernels has.
 TABLE_KERNELS = (*DEFAULT_KERNELS, "steps")
+# Features of a large table are kept between passes up to this, not made again.
+FEATURES_MB = 768
 # Groups are held out one by one up to this many, beyond in so many folds of whole groups.
 MAX_FOLDS = 20
 
@@ -210,7 +212,7 @@ def read_training_table(
         rules = known[0].rules
     elif wishes.decimal is None:
         rules = replace(rules, decimal=find_decimal(table, rules))
-    forms = known[0].forms if known is not None else _formsrules_of_classes(table, wishes, rules)
+    forms = known[0].forms if known is not None else _forms_of_classes(table, wishes, rules)
     y = (
         read_classes(
             _column(table, wishes.target), wishes.target, rules_of_classes(rules, forms, wishes)
@@ -263,10 +265,7 @@ def _schema(
     """What the model will ask of other tables."""
     kinds = features_of(columns)
     if not any(kinds.values()):
-        raise TableError(
-            f"No column of {where} is left to learn from: all were dropped. Use --numeric or "
-            "--categorical to keep one."
-        )
+        raise TableError(_nothing_left(columns, where))
     used = {name for names in kinds.values() for name in names}
     own = {column.name: column.form for column in columns if column.form and column.name in used}
     return TableSchema(
@@ -283,9 +282,21 @@ def _schema(
     )
 
 
-def _formsrules_of_classes(
-    table: Any, wishes: Wishes, rules: CellRules
-) -> dict[str, dict[str, Any]]:
+def _nothing_left(columns: list[Column], where: str) -> str:
+    """Why there is no column to learn from, and what to do."""
+    if not columns:
+        return (
+            f"{where} has no columns but those to predict: there is nothing to learn from. Add "
+            "columns that are known before the answer is."
+        )
+    reasons = quoted([f"{column.name}: {column.why}" for column in columns], 4)
+    return (
+        f"No column of {where} is left to learn from, all were dropped ({reasons}): leave one out "
+        "of --drop, or keep one with --numeric or --categorical."
+    )
+
+
+def _forms_of_classes(table: Any, wishes: Wishes, rules: CellRules) -> dict[str, dict[str, Any]]:
     """How the classes are written: codes with zeros in front, or words in several spellings."""
     if wishes.target is None:
         return {}
@@ -463,7 +474,7 @@ def fit_wished(table: TrainingTable, wishes: Wishes, progress: Progress) -> Trai
         if len(table.y) > MAX_TASK_ROWS and table.groups is None:
             classifier.set_params(n_centers=TASK_CENTERS)
     else:
-        classifier = LSPCCV(kernel=TABLE_KERNELS, random_state=wishes.seed)
+        classifier = LSPCCV(kernel=TABLE_KERNELS, memory_mb=FEATURES_MB, random_state=wishes.seed)
     n_rows = len(table.y)
     progress(f"Tuning and fitting {type(classifier).__name__} on {n_rows} rows")
     last = with_hand_over(classifier, table.schema, wishes.max_error, wishes.per_task)
@@ -579,7 +590,7 @@ def training_facts(file: TableFile, trained: Trained) -> dict[str, Any]:
     )
     if isinstance(trained.evaluation, LabelEvaluation):
         found = trained.evaluation
-        rule = label_rule(found.truth, found.proba, wishes.max_error)
+        rule = label_rule(found.truth, found.proba, wishes.max_error, found.group)
         facts["hand_over"] = {**rule, "labels": list(found.labels)}
     if trained.task_choice is not None:
         facts["task_choice"] = trained.task_choice

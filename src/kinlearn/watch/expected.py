@@ -12,7 +12,7 @@ accuracy: where other kinds of rows arrived they cost more than they gained else
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,12 +62,19 @@ class Usual:
     n_rows : int
         Rows of the training.
     accuracy : float
-        The accuracy that was seen, or else the mean of the largest probability.
+        The accuracy that was seen, or else the mean probability of the answers.
+    stated : ndarray of shape (n,)
+        Probability of each answer; of the most probable class when left out.
     """
 
     proba: Floats
     n_rows: int
     accuracy: float
+    stated: Floats = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        if not self.stated.size:
+            object.__setattr__(self, "stated", self.proba.max(axis=1))
 
     @property
     def prior(self) -> Floats:

@@ -38,7 +38,7 @@ def watched_table(served: ServedModel, file: TableFile, window_rows: int) -> dic
         watch.flush()
         n_rows += len(found)
         if n_rows <= _MOST_HELD:
-            held.append(found.proba)
+            held.append((found.proba, found.predicted))
         if schema.target is not None and schema.target in file.names:
             texts = objects(schema.rules.of_answers.texts(batch.column(schema.target)))
             names = {str(each): k for k, each in enumerate(served.classes.tolist())}
@@ -54,8 +54,10 @@ def watched_table(served: ServedModel, file: TableFile, window_rows: int) -> dic
         raise TableError(f"{file.path} is empty: it has column names but no rows below them.")
     watch.flush(all_of_it=True)
     state = watch.state(served)
-    proba = np.concatenate(held)
+    proba, predicted = (np.concatenate(each) for each in zip(*held, strict=True))
     if served.is_labels:
         proba = np.column_stack([1.0 - proba.ravel(), proba.ravel()])
-    state["overall"] = vars(expected_accuracy(proba, watch.usual(served)))
+    state["overall"] = vars(
+        expected_accuracy(proba, watch.usual(served), predicted.ravel().astype(int))
+    )
     return state

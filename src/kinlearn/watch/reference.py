@@ -8,6 +8,8 @@ import numpy as np
 
 from kinlearn.answering.ready import bare_classifier
 from kinlearn.answering.served_model import ServedModel
+from kinlearn.estimators._both import numbers_of
+from kinlearn.pipelines import last_step
 from kinlearn.watch.expected import Usual
 from kinlearn.watch.windows import Window
 
@@ -19,16 +21,27 @@ def usual_of(served: ServedModel) -> Usual | None:
     if served.is_labels:
         return None
     bare = bare_classifier(served.model)
+    if bare is not served.classifier and (served.rule is None or _inside(served.rule) is not bare):
+        return None  # a step between them changes the probabilities
     try:
         proba = bare.held_out_proba()
     except (AttributeError, ValueError):
         return None
-    proba = proba[~np.isnan(proba).any(axis=1)]
+    known = ~np.isnan(proba).any(axis=1)
+    proba = proba[known]
     if len(proba) < 2 or proba.shape[1] != len(served.classes):
         return None
-    sure = float(proba.max(axis=1).mean())
+    if served.rule is not None:
+        answers = served.rule._numbers(proba)
+    else:
+        answers = numbers_of(bare.classes_, bare.model_.predicted(bare.held_out_scores_[known]))
+    stated = proba[np.arange(len(proba)), answers]
     step = -(-len(proba) // _MOST_ROWS)
-    return Usual(proba[::step], len(proba), sure)
+    return Usual(proba[::step], len(proba), float(stated.mean()), stated[::step])
+
+
+def _inside(rule: Any) -> Any:
+    return last_step(rule.estimator_)
 
 
 def new_window(served: ServedModel, usual: Usual | None) -> Window:

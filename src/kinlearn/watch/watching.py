@@ -132,7 +132,9 @@ class Watch:
             few, answers = rows.part(start, stop), found.part(start, stop)
             answered: NDArray[np.bool_] = np.all(np.atleast_2d(answers.answered.T), axis=0)
             tasks = tasks_of(model.served, few)
-            model.window.add(few.X, answers.proba, answered, answers.familiarity, tasks)
+            model.window.add(
+                few.X, answers.proba, answered, answers.familiarity, tasks, answers.predicted
+            )
             if model.window.n_rows >= self.window_rows:
                 self._close(model)
             start = stop
@@ -312,8 +314,7 @@ def _joined(waiting: list[tuple[Rows, RowAnswers]]) -> list[tuple[Rows, RowAnswe
 
 def _traffic(rows: Rows, found: RowAnswers) -> dict[str, Any]:
     """What answered rows add to the sums."""
-    proba = found.proba
-    sure = np.maximum(proba, 1.0 - proba) if found.served.is_labels else proba.max(axis=1)
+    sure = found.stated
     names = [str(each) for each in found.served.classes.tolist()]
     counts = (
         found.predicted.sum(axis=0)

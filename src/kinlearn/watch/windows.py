@@ -69,6 +69,7 @@ class Window:
     proba: list[Floats] = field(default_factory=list)
     familiarity: list[Floats] = field(default_factory=list)
     tasks: list[NDArray] = field(default_factory=list)
+    predicted: list[NDArray] = field(default_factory=list)
     n_rows: int = 0
     n_handed_over: int = 0
 
@@ -82,9 +83,13 @@ class Window:
         answered: NDArray[np.bool_],
         familiarity: Floats | None = None,
         tasks: NDArray | None = None,
+        predicted: NDArray | None = None,
     ) -> None:
-        """Take further rows."""
+        """Take further rows; `predicted` are the answers, the most probable ones if left out."""
         self.n_rows += len(proba)
+        if predicted is None:
+            predicted = proba > 0.5 if self.is_labels else proba.argmax(axis=1)
+        self.predicted.append(predicted.astype(np.intp))
         self.n_handed_over += int((~answered).sum())
         self.proba.append(proba)
         if familiarity is not None:
@@ -100,7 +105,8 @@ class Window:
         """What there is to say of the window, the k-th of its model, as plain values."""
         proba = np.concatenate(self.proba)
         level = risk_of(k, false_alarms)
-        found = expected_accuracy(self._of_answers(proba), self.usual)
+        predicted = np.concatenate(self.predicted)
+        found = expected_accuracy(self._of_answers(proba), self.usual, predicted.ravel())
         alarms = [
             {"kind": each.kind, "column": each.column, "sentence": each.sentence}
             for each in self.check.differences(level / 2)
@@ -112,7 +118,7 @@ class Window:
             "rows": self.n_rows,
             "handed_over": self.n_handed_over,
             "expected": vars(found),
-            "tasks": self._by_task(proba),
+            "tasks": self._by_task(proba, predicted),
             "classes": dict(zip(self.classes, proba.mean(axis=0).tolist(), strict=True)),
             "familiarity": _histogram(familiar).tolist(),
             "alarms": alarms,
@@ -124,12 +130,17 @@ class Window:
             return proba
         return np.column_stack([1.0 - proba.ravel(), proba.ravel()])
 
-    def _by_task(self, proba: Floats) -> dict[str, Any]:
+    def _by_task(self, proba: Floats, predicted: NDArray[np.intp]) -> dict[str, Any]:
         if not self.tasks:
             return {}
         tasks = np.concatenate(self.tasks).astype(str)
         return {
-            str(name): vars(expected_accuracy(self._of_answers(proba[tasks == name])))
+            str(name): vars(
+                expected_accuracy(
+                    self._of_answers(proba[tasks == name]),
+                    answers=predicted[tasks == name].ravel(),
+                )
+            )
             for name in np.unique(tasks)[:200]
         }
 
@@ -150,8 +161,8 @@ class Window:
                 )
         if self.usual is None:
             return alarms
-        sure = self.usual.proba.max(axis=1)
-        spread = float(max(sure.std(), proba.max(axis=1).std()))
+        sure, now = self.usual.stated, proba[np.arange(len(proba)), np.concatenate(self.predicted)]
+        spread = float(max(sure.std(), now.std()))
         p = mean_p(found.accuracy, found.n_rows, float(sure.mean()), len(sure), spread)
         drop = float(sure.mean()) - found.accuracy
         if p < level and drop > _LEAST_DROP:

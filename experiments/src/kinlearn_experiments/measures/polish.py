@@ -27,7 +27,9 @@ from threadpoolctl import threadpool_limits
 
 from kinlearn import LSPC, LSPCCV, KernelLogisticRegression, MultiLabelLSPC
 from kinlearn.kernels import KernelMap, median_width, resolve_kernel
-from kinlearn.problems.polish import Coding, HeldRows, Polish, RowSums
+from kinlearn.problems.coding import Coding
+from kinlearn.problems.polish import Polish
+from kinlearn.problems.polish_coordinates import HeldRows, OneTaskCoordinates, RowSums
 from kinlearn.solvers.log_loss_pass import log_loss_pass
 from kinlearn.sums.gram import gram
 from kinlearn.tables.pipeline import make_model
@@ -237,7 +239,8 @@ def costs(n_rows: int, m: int, c: int, d: int) -> dict[str, float]:
     found = {"sums": sums}
     sources: dict[str, Callable[[], Any]] = {"kept": lambda: kept, "made_again": made}
     for name, blocks in sources.items():
-        polish = Polish(row_sums, held, 1e-5, Coding.of_classes(c), max_passes=PASSES)
+        coordinates = OneTaskCoordinates(row_sums, 1e-5)
+        polish = Polish(coordinates, held, Coding.of_classes(c), max_passes=PASSES)
         start = time.process_time()
         for _ in range(PASSES):
             polish.tell(*log_loss_pass(blocks(), polish.coef, polish.coding.sigmoids))

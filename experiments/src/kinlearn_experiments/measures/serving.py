@@ -87,6 +87,12 @@ def raw_request(X: NDArray[np.float64]) -> tuple[bytes, dict[str, str]]:
     return head + X.tobytes(), {HEADER: str(len(head))}
 
 
+def json_request(X: NDArray[np.float64]) -> bytes:
+    """The same as a tensor of JSON numbers, probabilities wanted as such."""
+    tensor = {"name": "X", "shape": list(X.shape), "datatype": "FP64", "data": X.ravel().tolist()}
+    return json.dumps({"inputs": [tensor], "outputs": [{"name": "predict_proba"}]}).encode()
+
+
 def asked(
     connection: http.client.HTTPConnection, path: str, body: bytes, headers: dict[str, str],
     *, method: str = "POST",
@@ -107,6 +113,7 @@ def batches(address: tuple[str, int], pid: int, model: Any, repeats: int) -> dic
     ]
     ways = {
         "raw tensor": (INFER, *raw_request(X)),
+        "JSON tensor": (INFER, json_request(X), JSON),
         "records": ("/predict", json.dumps(records).encode(), JSON),
     }
     connection = http.client.HTTPConnection(*address, timeout=120)
