@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, t
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from kinlearn import LSPC, LSPCCV, ActiveLearner, MultiTaskLSPC
 from kinlearn.active.audit import Audited, AuditRows, exact_interval
 from kinlearn.active.forecast import forecast, gains
-from kinlearn.active.panel import is_settled
+from kinlearn.active.panel import is_settled, loss_figure
 from kinlearn.active.strategies import STRATEGIES
 from kinlearn.datasets import make_related_tasks
 
@@ -236,6 +236,19 @@ class TestFigures:
         assert is_settled(0.02, 10)
         assert not is_settled(0.03, 10)
         assert not is_settled(float("nan"), 10)
+
+    def test_the_log_loss_of_a_rare_class_that_no_random_row_is_of(self):
+        """One row in fifty is lost at 3.9: of fifteen that are not, the interval holds that."""
+        proba = np.tile([0.98, 0.02], (15, 1))
+        mean, low, high = loss_figure(proba, np.zeros(15, dtype=int))
+        assert mean == pytest.approx(-np.log(0.98))
+        entropy = -(0.98 * np.log(0.98) + 0.02 * np.log(0.02))
+        assert low == 0.0
+        assert high > 2 * entropy
+        codes = np.arange(15) % 2  # as they spread where that is more than expected
+        loss = np.where(codes == 0, -np.log(0.98), -np.log(0.02))
+        half = t.ppf(0.975, 14) * loss.std(ddof=1) / np.sqrt(15)
+        assert loss_figure(proba, codes)[2] == pytest.approx(loss.mean() + half)
 
     def test_intervals_are_those_of_clopper_and_pearson(self):
         for right, n in [(0, 7), (3, 9), (9, 9), (40, 50)]:

@@ -15,7 +15,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("playwright")
 import site_browser
 from kinlearn import LSPCCV, ActiveLearner
-from studios import HOSTILE, served, settled, studio
+from studios import HOSTILE, served, settled, studio, write_table
 
 CLASSES = ["barolo", "grignolino", "barbera"]
 N_ROWS = 60
@@ -216,3 +216,22 @@ def test_two_browsers_at_once(browser, table):
         assert len(set(done)) == 8
         assert set(opened.session.desk.labels()) == set(done)
         assert hands[0].complaints + hands[1].complaints == []
+
+
+def test_long_names_fit_on_a_phone(browser, tmp_path):
+    """A class of ninety letters, which is named in the panel, too, makes no page wider."""
+    path, classes = tmp_path / "t.csv", ["x" * 90, "no", "<b>" * 20]
+    write_table(path, more=[("c" * 120, ["w" * 300, "1"])])
+    with studio(path, classes=classes) as opened, served(opened) as addresses:
+        hand = Hand(browser, addresses["me"])
+        hand.tab.set_viewport_size(site_browser.PHONE)
+        for key in "12131212":
+            settled(opened.session)
+            hand.press(key)
+        settled(opened.session)
+        hand.tab.reload()
+        hand.tab.wait_for_selector("#cells .cell")
+        hand.tab.wait_for_function(FREE)
+        width = hand.tab.evaluate("() => document.documentElement.scrollWidth")
+        assert width <= site_browser.PHONE["width"]
+        assert hand.complaints == []

@@ -255,6 +255,22 @@ def test_the_panel_and_the_truth(measure, tmp_path, capsys, monkeypatch):
     assert "| digits" in capsys.readouterr().out
 
 
+def test_the_panel_where_labels_are_chance(measure, tmp_path, capsys, monkeypatch):
+    chance, out = measure("chance_panel"), tmp_path / "chance.json"
+    monkeypatch.setattr(chance, "ROWS", 60)
+    monkeypatch.setattr(chance, "LOOKS", (20, 24))
+    monkeypatch.setattr(chance, "ESTIMATORS", {"LSPC": chance.LSPC})
+    cells = chance.main(["--seeds", "1", "--out", str(out)]).cells
+    assert set(cells) == {"LSPC/mixed/0", "LSPC/random/0"}
+    run = cells["LSPC/mixed/0"]
+    assert chance.told(cells, "LSPC", "mixed")[0] == pytest.approx(np.mean(run["told"]))
+    assert all(
+        low <= told <= high
+        for low, told, high in zip(*(run[k] for k in ("low", "told", "high")), strict=True)
+    )
+    assert "told, of 50 %" in capsys.readouterr().out
+
+
 def test_the_wait_for_the_next_row(measure, tmp_path, capsys, monkeypatch):
     latency, out = measure("label_latency"), tmp_path / "latency.json"
     monkeypatch.setattr(latency, "PAUSE", 0.0)

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from kinlearn.kernels import Kernel
 from kinlearn.kernels.evaluation import CACHE_BLOCK_BYTES, row_blocks
 from kinlearn.kernels.measures import Measure, Rows
-from kinlearn.sums.row_hash import row_hashes
+from kinlearn.sums.row_hash import first_equal, row_hashes
 
 # The nearest alone caught most strangers (experiments/results/familiarity.json); the second is
 # taken so that no odd training row vouches for others alone, which is an argument and was not
@@ -117,7 +117,7 @@ def reference_support(
     spaced = np.linspace(0, n_rows - 1, min(n_rows, MAX_REFERENCE_ROWS)).round().astype(np.intp)
     some = np.sort(canonical[spaced])
     if positions is None:
-        own = _equal_centers(row_hashes(X[some]), centers)
+        own = first_equal(row_hashes(X[some]), row_hashes(centers))
     else:
         at = np.full(n_rows, -1, dtype=np.intp)
         at[positions] = np.arange(len(positions))
@@ -141,15 +141,8 @@ def sampled_support(kernel: Kernel, X: Rows, centers: Rows, without_itself: bool
     keys, some = keys[:MAX_REFERENCE_ROWS], first[:MAX_REFERENCE_ROWS]
     own = None
     if without_itself:
-        own = _equal_centers(keys, centers)
+        own = first_equal(keys, row_hashes(centers))
     return np.sort(support(kernel, X[some], centers, own))
-
-
-def _equal_centers(keys: np.ndarray, centers: Rows) -> np.ndarray:
-    """Return the centre that equals each row, by the hashes of these; -1 for none."""
-    known, at = np.unique(row_hashes(centers), return_index=True)
-    near = np.minimum(np.searchsorted(known, keys), known.size - 1)
-    return np.where(known[near] == keys, at[near], -1)
 
 
 def familiarity(values: np.ndarray, reference: np.ndarray) -> np.ndarray:

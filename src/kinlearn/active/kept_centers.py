@@ -16,6 +16,7 @@ from kinlearn.estimators.lspc import LSPC
 from kinlearn.kernels import KernelMap, resolve_kernel
 from kinlearn.problems.kept_centers import KeptCenters
 from kinlearn.solvers.added_rows import AddedRows
+from kinlearn.sums.row_hash import first_equal, row_hashes
 from kinlearn.threads import own_threads
 from kinlearn.training.centers import AUTO_CENTERS, choose_centers
 from kinlearn.training.copies import find_distinct_rows
@@ -80,6 +81,7 @@ class KeptRows:
         kernel = resolve_kernel(settings["kernel"], estimator.degree, estimator.coef0)
         centers = X[np.asarray(settings["centers"], dtype=np.intp)]
         self.map = KernelMap(kernel, centers, estimator.memory_mb)
+        self._own = first_equal(row_hashes(X), row_hashes(centers))
         self.most = int(estimator.memory_mb * 2**20 / (8 * self.map.n_centers))
         self._forget()
         self._rows: Index = np.zeros(0, dtype=np.intp)
@@ -111,7 +113,7 @@ class KeptRows:
         return self._known[self._place[rows]]
 
     def fit(self, model: LSPC, rows: Index, y: NDArray) -> None:
-        """Fit a model with these centres to labelled rows, as its own ``fit`` would."""
+        """Fit a model to labelled rows: with these centres, of which rows held out take theirs."""
         sums = self._sums_over(rows)
 
         def pose(data: TrainingSet, features: KernelMap, *_: Any) -> KeptCenters:
@@ -128,7 +130,7 @@ class KeptRows:
         if self._sums is not None and steps <= MOST_STEPS and self._moved(rows, same):
             self._rows = rows.copy()
             return self._sums
-        sums = AddedRows(self.features(rows), self.settings["ridge"])
+        sums = AddedRows(self.features(rows), self.settings["ridge"], self._own[rows])
         if same < len(rows):  # not for an earlier model, beside the one that goes on
             self._sums, self._rows = sums, rows.copy()
         return sums
@@ -145,8 +147,9 @@ class KeptRows:
                 self._rows, self._sums = self._rows[:0], None
                 return False
             sums.drop_last()
-        for phi in self.features(rows[same:]):
-            sums.add(phi)
+        new = rows[same:]
+        for phi, own in zip(self.features(new), self._own[new].tolist(), strict=True):
+            sums.add(phi, own)
         return True
 
     def proba(self, model: LSPC, rows: Index) -> Array:

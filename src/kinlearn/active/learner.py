@@ -55,7 +55,7 @@ class ActiveLearner:
 
     After every label the model is the exact fit on all labels so far, so that the next row is
     chosen by what the last answer taught. One row in five is drawn at random beforehand (the audit
-    share): on these, and on them alone, accuracy is measured without bias.
+    share): on these, and on them alone, accuracy is measured.
 
     Parameters
     ----------

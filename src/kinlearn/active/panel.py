@@ -75,13 +75,20 @@ def share(right: NDArray[np.bool_]) -> Figure:
     return (n_right / n if n else float("nan"), *exact_interval(n_right, n))
 
 
-def mean_figure(values: Array) -> Figure:
-    """A mean with Student's interval; of fewer than two values nothing is known."""
-    n = len(values)
+def loss_figure(proba: Array, codes: NDArray[np.intp]) -> Figure:
+    """The mean log-loss with Student's interval; of fewer than two rows nothing is known.
+
+    Where a class is rare, rows drawn at random may hold none of it, and their losses are all alike
+    and small. So they are taken to spread no less than the probabilities themselves expect.
+    """
+    logs, n = np.log(np.maximum(proba, LEAST)), len(codes)
+    loss = -logs[np.arange(n), codes]
     if n < 2:
-        return (float(values[0]) if n else float("nan"), 0.0, float("inf"))
-    half = float(student.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n))
-    mean = float(values.mean())
+        return (float(loss[0]) if n else float("nan"), 0.0, float("inf"))
+    mean = float(loss.mean())
+    expected = float(((proba * logs**2).sum(axis=1) - (proba * logs).sum(axis=1) ** 2).mean())
+    spread = np.sqrt(max(float(loss.var(ddof=1)), expected))
+    half = float(student.ppf(0.975, n - 1) * spread / np.sqrt(n))
     return mean, max(0.0, mean - half), mean + half
 
 
@@ -114,14 +121,13 @@ def panel_of(
 ) -> Panel:
     """The figures of held-out probabilities of audit rows."""
     right = proba.argmax(axis=1) == codes if len(codes) else np.zeros(0, dtype=bool)
-    loss = -np.log(np.maximum(proba[np.arange(len(codes)), codes], LEAST))
     names = classes.tolist()
     return Panel(
         n_labels=int(counts.sum()),
         n_rows=n_rows,
         n_audit=len(codes),
         accuracy=audited.figure,
-        log_loss=mean_figure(loss),
+        log_loss=loss_figure(proba, codes),
         recall={name: share(right[codes == k]) for k, name in enumerate(names)},
         labels_of={name: int(n) for name, n in zip(names, counts, strict=True)},
         learning_curve=[] if curve is None else curve_figures(curve),

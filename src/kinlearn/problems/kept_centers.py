@@ -38,13 +38,13 @@ class KeptCenters(FixedBasis):
         same = np.isclose(reg * n * splits.kept_share, rows.ridge, rtol=1e-9, atol=0.0)
         if not (splits.leave_one_out and same):
             return super().fit_and_hold_out(sigma, reg, splits, units)
-        A = rows.solution(self.passed)
-        entries = splits.rows
+        A, entries = rows.solution(self.passed), splits.rows
         at = self.first[entries]
-        share, targets = np.ones(entries.size), self.passed[at]
-        if splits.leaving is not None:
+        scores = rows.held_out(A, self.passed)[at]
+        if splits.leaving is not None:  # where copies of a row remain, its centre does, too
             assert units is not None
-            share, targets = splits.leaving.share, splits.leaving.targets(units)
-        leverage = rows.leverage[at] * self.copies[entries]
-        scores = without_one_copy((rows.Phi @ A)[at], leverage, share, targets)
+            part = ~splits.leaving.whole
+            leverage = (rows.leverage[at] * self.copies[entries])[part]
+            share, targets = splits.leaving.share[part], splits.leaving.targets(units)[part]
+            scores[part] = without_one_copy(rows.Phi[at[part]] @ A, leverage, share, targets)
         return rows.at(A, reg * n), scores

@@ -95,3 +95,17 @@ def name_salt(name: Any) -> np.uint64:
         name = int(name)
     digest = hashlib.blake2b(f"{type(name).__name__}:{name!r}".encode(), digest_size=8).digest()
     return np.uint64(int.from_bytes(digest, "little"))
+
+
+def first_equal(keys: Hashes, among: Hashes) -> NDArray[np.intp]:
+    """Return where each hash stands among others, for the first time; -1 for nowhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first_equal(np.array([7, 5, 6], np.uint64), np.array([5, 7, 7], np.uint64)).tolist()
+    [1, 0, -1]
+    """
+    known, at = np.unique(among, return_index=True)
+    near = np.minimum(np.searchsorted(known, keys), known.size - 1)
+    return np.where(known[near] == keys, at[near], -1)

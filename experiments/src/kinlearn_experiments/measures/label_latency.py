@@ -188,9 +188,9 @@ def refit(which: str, given: int, rows: int, columns: int) -> dict[str, float]:
 
 def summary(cells: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
     """A line for each number of labels and way."""
-    rows = []
-    for key, cell in cells.items():
-        given, which = key.split("/")
+    rows, shown_in = [], [*WAYS, *RIVALS]
+    found = [(*key.split("/"), cell) for key, cell in cells.items()]
+    for given, which, cell in sorted(found, key=lambda f: (int(f[0]), shown_in.index(f[1]))):
         if "exact" not in cell:
             shown = [f"{cell['wall_ms']:,.0f}", "", f"{cell['processor_ms']:,.0f}", "", ""]
         else:

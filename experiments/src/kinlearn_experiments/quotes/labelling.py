@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinlearn_experiments.measures import experts, honest_panel, label_latency
+from kinlearn_experiments.measures import chance_panel, experts, honest_panel, label_latency
 from kinlearn_experiments.quotes.registry import quote, quotes
 from kinlearn_experiments.quotes.stored import cells
 from kinlearn_experiments.results import geometric_mean
@@ -53,6 +53,12 @@ def runs(first: int = 0) -> list[Any]:
     return [run for key, run in found if int(key.split("/")[1]) >= first]
 
 
+def by_chance(estimator: str, strategy: str, which: int) -> str:
+    """What is told where labels are chance, or how often its interval holds."""
+    found = chance_panel.told(cells("chance_panel.json"), estimator, strategy)
+    return f"{100 * found[which]:.0f} %"
+
+
 def share(values: list[bool]) -> str:
     return f"{100 * np.mean(values):.1f} %"
 
@@ -66,6 +72,10 @@ quotes(
     covered=lambda: share(honest_panel.covered(runs())),
     covered_later=lambda: share(honest_panel.covered(runs(SETTLED_ON))),
     covered_by_all=lambda: share(honest_panel.covered(runs(), "_of_all_labels")),
+    chance_told=lambda: by_chance("LSPCCV", "mixed", 0),
+    chance_held=lambda: by_chance("LSPCCV", "mixed", 1),
+    chance_told_untuned=lambda: by_chance("LSPC", "mixed", 0),
+    chance_told_random=lambda: by_chance("LSPC", "random", 0),
     half_ways=lambda: str(len(honest_panel.half_way(runs()))),
     factor=lambda: share(honest_panel.within_factor(honest_panel.half_way(runs()))),
     range=lambda: share(honest_panel.within_range(honest_panel.half_way(runs()))),
