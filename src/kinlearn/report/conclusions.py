@@ -208,8 +208,8 @@ def _baselines(found: Findings) -> list[str]:
             f"{rival.name} (log-loss {rival.figures['log_loss'][0]:.3f})" for rival in better
         )
         return [
-            f"On these rows {named} did better than this model ({ours:.3f}): see under baselines "
-            "how to use it with the same hand-over."
+            f"On these rows {named} did better than this model ({ours:.3f}): the report says "
+            "under baselines how to use it with the same hand-over."
         ]
     parts = []
     for rival in rivals:
