@@ -17,6 +17,9 @@ from kinlearn import (
 )
 from kinlearn.estimators._at_scale import StackedFeatures, automatic_centers
 from kinlearn.kernels import KernelMap, resolve_kernel
+from kinlearn.problems.fixed_basis import RowFeatures
+from kinlearn.solvers import fixed_centers
+from kinlearn.solvers.fixed_centers import normal_equations
 from naive.logistic import logistic_regression
 
 # a few points are quick, and the best of them may well sit on an edge
@@ -114,6 +117,17 @@ def test_stacked_features_are_side_by_side(table):
     np.testing.assert_allclose(np.vstack([phi for _, phi in found]), wanted)
     some = np.array([5, 900, 17])
     np.testing.assert_allclose(np.vstack([phi for _, phi in stacked.blocks(some)]), wanted[some])
+
+
+def test_features_are_weighed_in_parts(table, monkeypatch):
+    X, _ = table
+    source = RowFeatures(KernelMap(resolve_kernel("rbf"), X[:7]), X, 1.5)
+    rng = np.random.default_rng(0)
+    Z, weights = rng.normal(size=(len(X), 2)), rng.integers(1, 4, len(X)).astype(float)
+    wanted = normal_equations(source, Z, weights)
+    monkeypatch.setattr(fixed_centers, "WEIGHED_BYTES", 1000)
+    for found, whole in zip(normal_equations(source, Z, weights), wanted, strict=True):
+        np.testing.assert_allclose(found, whole)
 
 
 def test_what_asks_for_all_rows_keeps_the_closed_form(table):
