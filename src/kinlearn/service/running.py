@@ -84,6 +84,7 @@ def run(settings: Settings, said: Callable[[str], None] = lambda _: None) -> Non
     from uvicorn.supervisors import Multiprocess
 
     from kinlearn.service.protocol import TimedProtocol
+    from kinlearn.service.registry import Registry
 
     options: dict[str, Any] = {
         "http": TimedProtocol,
@@ -95,6 +96,8 @@ def run(settings: Settings, said: Callable[[str], None] = lambda _: None) -> Non
         "timeout_keep_alive": 75,
         "timeout_graceful_shutdown": STOP_SECONDS,
     }
+    if settings.workers > 1:
+        Registry(settings.models)  # what cannot be served is refused once, not by each worker
     listening = bound(settings.host, settings.port)
     shown = f"[{settings.host}]" if ":" in settings.host else settings.host
     address = f"http://{shown}:{listening.getsockname()[1]}"
