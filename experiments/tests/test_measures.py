@@ -83,9 +83,7 @@ def test_stream_costs(measure, tmp_path, capsys, monkeypatch):
     stream = measure("stream")
     # a fresh process, whose memory is measured, has a test of its own with the sizes of batches
     monkeypatch.setattr(stream, "in_process", lambda kind, *sizes: stream.CHILDREN[kind](*sizes))
-    stream.main(
-        [*small, "--task-centers", "60", "--out", str(out), "--figure", str(figure)]
-    )
+    stream.main([*small, "--task-centers", "60", "--out", str(out), "--figure", str(figure)])
     stored = json.loads(out.read_text())
     assert set(stored["cells"]) == {"speed/9000/20", "rows/3000/20", "tasks/5/60", "tasks/10/60"}
     assert stored["cells"]["tasks/10/60"]["finite"]
