@@ -54,11 +54,13 @@ def test_the_module_is_the_command():
 
 
 def test_quick_demo_prints_the_table_and_the_path_of_a_picture(tmp_path, monkeypatch):
-    for name in ("multi_task", "multi_label"):
-        one_kernel_in(import_module(f"kinlearn.cli.demo_parts.{name}"), monkeypatch)
+    names = ("multi_task", "multi_label", "heterogeneous")
+    several, labels, different = (import_module(f"kinlearn.cli.demo_parts.{n}") for n in names)
+    one_kernel_in(several, monkeypatch)
+    one_kernel_in(labels, monkeypatch)
     # with its folds that part has a test of its own
     without_folds = partial(kinlearn.HeterogeneousLSPC, cv=None)
-    monkeypatch.setattr("kinlearn.cli.demo_parts.heterogeneous.HeterogeneousLSPC", without_folds)
+    monkeypatch.setattr(different, "HeterogeneousLSPC", without_folds)
     out = tmp_path / "new" / "folder"
     result = runner.invoke(app, ["demo", "--quick", "--seed", "1", "--out", str(out)])
     assert result.exit_code == 0, result.output
