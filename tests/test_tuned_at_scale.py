@@ -55,6 +55,12 @@ def test_a_metric_of_a_sample_serves_all_rows(table, tmp_path):
     np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), atol=1e-12)
 
 
+def test_too_few_groups_are_the_reason_for_the_closed_form(table):
+    X, y = (part[:600] for part in table)
+    model = LSPCCV(kernel="rbf", metric=None, **FEW).fit(X, y, groups=np.arange(600) % 4)
+    assert "groups could be held out" in model.polish_reason_
+
+
 @pytest.mark.parametrize("smooth", [False, True])
 def test_a_kernel_without_a_width_is_tried_on_all_rows(table, smooth):
     X, y = table
