@@ -20,6 +20,8 @@ QUICK := $(addprefix tests/test_,$(addsuffix .py,recorded refit fit kernels held
 	selection multitask_lspc multitask_lspc_cv multitask_solvers multilabel_lspc multilabel_copies \
 	multilabel_solvers logistic streaming normal_equations persistence))
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+# Tests are compiled once, not by every worker and every process they start.
+TESTING := $(THREADS) PYTHONDONTWRITEBYTECODE=
 
 .PHONY: demo quick test test-oldest test-clients lint bench reproduce bench-costs docs figures quotes clean
 
@@ -55,10 +57,10 @@ lint: $(VENV)/.test
 	$(BIN)/lint-imports
 
 quick: lint
-	$(THREADS) $(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" $(QUICK)
+	$(TESTING) $(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" $(QUICK)
 
 test: lint
-	$(THREADS) $(BIN)/python -m pytest -n auto --dist worksteal
+	$(TESTING) $(BIN)/python -m pytest -n auto --dist worksteal
 
 # The lower bounds in pyproject.toml, installed as they stand there. Warnings are no errors here: old
 # libraries deprecate what they use of each other.
@@ -70,7 +72,7 @@ $(OLDEST)/.test: pyproject.toml .ci/oldest.py
 	touch $@
 
 test-oldest: $(OLDEST)/.test
-	$(THREADS) $(OLDEST)/bin/python -m pytest -n auto --dist worksteal -o filterwarnings=default $(CORE)
+	$(TESTING) $(OLDEST)/bin/python -m pytest -n auto --dist worksteal -o filterwarnings=default $(CORE)
 
 # Clients that others wrote, with what they need, against a service in a process of its own.
 $(CLIENTS)/.test: pyproject.toml tests/clients/requirements.txt
@@ -80,7 +82,7 @@ $(CLIENTS)/.test: pyproject.toml tests/clients/requirements.txt
 	touch $@
 
 test-clients: $(CLIENTS)/.test
-	$(THREADS) $(CLIENTS)/bin/python -m pytest -q -o filterwarnings=default tests/clients
+	$(TESTING) $(CLIENTS)/bin/python -m pytest -q -o filterwarnings=default tests/clients
 
 bench: $(VENV)/.bench
 	$(BIN)/kinlearn bench --quick --out $(BENCH_OUT)

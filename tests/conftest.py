@@ -6,11 +6,11 @@ import pytest
 
 # The same examples in every run of continuous integration; elsewhere new ones, to find new faults.
 # The site and the clients of others are tested where hypothesis is not installed.
-with contextlib.suppress(ImportError):
-    from hypothesis import settings
+if os.environ.get("CI"):
+    with contextlib.suppress(ImportError):
+        from hypothesis import settings
 
-    settings.register_profile("ci", derandomize=True, deadline=None)
-    if os.environ.get("CI"):
+        settings.register_profile("ci", derandomize=True, deadline=None)
         settings.load_profile("ci")
 
 

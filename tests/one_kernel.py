@@ -29,11 +29,17 @@ def MultiTaskLSPCCV(**options: Any) -> kinlearn.MultiTaskLSPCCV:
     return kinlearn.MultiTaskLSPCCV(**{**ONE_KERNEL, **options})
 
 
+def one_kernel_in(module: Any, patch: pytest.MonkeyPatch) -> None:
+    """Let the tuned estimators that a module makes be these."""
+    for make in (LSPCCV, MultiLabelLSPCCV, MultiTaskLSPCCV):
+        if make.__name__ in vars(module):
+            patch.setattr(module, make.__name__, make)
+
+
 @contextmanager
 def tables_with_one_kernel() -> Iterator[None]:
     """Within, what the command line trains has one kernel in the plain metric, and is quick."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "TABLE_KERNELS", ONE_KERNEL["kernel"])
-        for make in (LSPCCV, MultiLabelLSPCCV, MultiTaskLSPCCV):
-            patch.setattr(training, make.__name__, make)
+        one_kernel_in(training, patch)
         yield

@@ -49,9 +49,6 @@ def test_what_holds_for_known_patients_alone_is_not_promised_for_others(visits):
     assert "for rows of a 'patient' that is in the table" in said
     assert "That is not promised for rows of a new 'patient'" in said
     assert "at their word" not in said
-    grouped = train(visits, "--group", "patient")
-    assert grouped["figures"]["accuracy"]["value"] < 0.75
-    assert "new 'patient'" not in " ".join(grouped["conclusions"])
 
 
 def test_likeness_is_of_pairs_and_nothing_by_chance():

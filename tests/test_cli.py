@@ -5,6 +5,8 @@ import re
 import subprocess
 import sys
 import textwrap
+from functools import partial
+from importlib import import_module
 from importlib.metadata import EntryPoint
 
 import numpy as np
@@ -21,6 +23,7 @@ from kinlearn.cli.added import GROUP, add_commands
 from kinlearn.cli.demo_parts import PartResult
 from kinlearn.cli.demo_parts.base import Steps
 from kinlearn.cli.demo_parts.single_task import Outcome, tabulate
+from one_kernel import one_kernel_in
 
 runner = CliRunner()
 METHODS = ["LSPC", "Calibrated SVC", "Logistic regression"]
@@ -50,7 +53,14 @@ def test_the_module_is_the_command():
     assert (done.returncode, done.stdout) == (0, f"kinlearn {kinlearn.__version__}\n")
 
 
-def test_quick_demo_prints_the_table_and_the_path_of_a_picture(tmp_path):
+def test_quick_demo_prints_the_table_and_the_path_of_a_picture(tmp_path, monkeypatch):
+    names = ("multi_task", "multi_label", "heterogeneous")
+    several, labels, different = (import_module(f"kinlearn.cli.demo_parts.{n}") for n in names)
+    one_kernel_in(several, monkeypatch)
+    one_kernel_in(labels, monkeypatch)
+    # with its folds that part has a test of its own
+    without_folds = partial(kinlearn.HeterogeneousLSPC, cv=None)
+    monkeypatch.setattr(different, "HeterogeneousLSPC", without_folds)
     out = tmp_path / "new" / "folder"
     result = runner.invoke(app, ["demo", "--quick", "--seed", "1", "--out", str(out)])
     assert result.exit_code == 0, result.output

@@ -454,6 +454,7 @@ def test_ids_of_tasks_that_are_no_whole_numbers_are_of_no_task():
 
 @pytest.mark.parametrize("options", [["--target", "readmitted"], ["--target", "readmitted",
     "--task", "site"], ["--labels", "diabetes,hypertension", "--drop", "readmitted"]])  # fmt: skip
+@pytest.mark.usefixtures("one_kernel_tables")
 def test_models_of_tables(tmp_path, options):
     table, new = tmp_path / "clinic.csv", tmp_path / "new.csv"
     write_example(table, 150, 0)

@@ -525,3 +525,10 @@ def test_where_nothing_can_be_written_the_place_of_the_watch_is_said(folder, mon
         serve([folder / "state.kin"])
         said = " ".join(capsys.readouterr().out.split())
         assert ("numbers of the watch and labels are kept in" in said) != writable
+
+
+def test_workers_are_not_started_for_what_cannot_be_served(tmp_path):
+    (tmp_path / "broken.kin").write_bytes(b"junk")
+    settings = Settings(models=[str(tmp_path / "broken.kin")], port=0, workers=2)
+    with pytest.raises(kinlearn.KinFileError, match="not a complete archive"):
+        running.run(settings, pytest.fail)

@@ -18,7 +18,7 @@ from kinlearn import LSPCCV, ActiveLearner
 from studios import HOSTILE, served, settled, studio, write_table
 
 CLASSES = ["barolo", "grignolino", "barbera"]
-N_ROWS = 60
+N_ROWS = 30
 SHOWN = "(done) => document.getElementById('row').dataset.done !== done"
 FREE = "() => !document.body.classList.contains('busy')"
 CURRENT = """(n) => {

@@ -346,8 +346,8 @@ def test_the_command_prints_an_address_that_answers(tmp_path):
                 assert address.startswith("http://127.0.0.1:")
                 with urllib.request.urlopen(f"{address}api/about", timeout=60) as found:
                     assert json.load(found)["who"] == who
-            second = subprocess.run([*command, "--no-open"], capture_output=True, text=True)
-            assert second.returncode == 1
+            second = CliRunner().invoke(command_line, [*command[3:], "--no-open"])
+            assert second.exit_code == 1
             assert "open in another kinlearn label" in second.stderr
         finally:
             process.send_signal(signal.SIGINT)

@@ -11,11 +11,13 @@ from rich.console import Console
 from sklearn.linear_model import LogisticRegression
 
 from kinlearn import IndependentTasks, MultiTaskLSPC, MultiTaskLSPCCV
+from kinlearn.cli.demo_parts import multi_task as demo_part
 from kinlearn.cli.demo_parts.figures_table import add_rows, figures_table
 from kinlearn.cli.demo_parts.multi_task import multi_task
 from kinlearn.datasets import make_related_tasks
 from kinlearn.plots import PALETTE, SharingDisplay, TaskSimilarityDisplay
 from kinlearn.plots.task_similarity import clustered_order, score_correlation
+from one_kernel import one_kernel_in
 
 
 @pytest.fixture(autouse=True)
@@ -121,7 +123,8 @@ def test_sharing_refuses_what_has_no_report(related):
         SharingDisplay.from_report({"task": [1], "shared": [0.5], "independent": [0.4]})
 
 
-def test_the_demo_part_draws_and_tabulates(tmp_path):
+def test_the_demo_part_draws_and_tabulates(tmp_path, monkeypatch):
+    one_kernel_in(demo_part, monkeypatch)
     console = Console(width=120, record=True)
     result = multi_task(tmp_path, console, seed=0, quick=True)
     assert [path.name for path in result.paths] == ["multi_task.png"]

@@ -176,6 +176,19 @@ def test_it_lowers_the_log_loss_of_new_rows(many, polished):
     assert log_loss(y[seen][at], held[at]) == pytest.approx(ours, rel=0.2)
 
 
+def test_where_no_step_helped_it_is_the_closed_form_and_says_so():
+    X, y, task = related(n=3000, apart=0.6, seed=2)
+    model = MultiTaskLSPC(n_centers=30, polish=6, sigma=2.0, random_state=0)
+    model.fit(X, y, task=task)
+    assert model.polish_path_.argmin() == 0
+    assert model.polish_reason_ == "The held-out log-loss did not fall in a polish."
+    assert np.isfinite(model.held_out_scores_).all()
+    closed = MultiTaskLSPC(**{**model.get_params(), "polish": None}).fit(X, y, task=task)
+    np.testing.assert_allclose(
+        model.predict_proba(X[:50], task=task[:50]), closed.predict_proba(X[:50], task=task[:50])
+    )
+
+
 def test_scores_are_of_the_shared_and_the_individual_part(many, polished):
     X, _, task = many
     whole = polished.decision_function(X[:9], task=task[:9])

@@ -17,6 +17,9 @@ from kinlearn import (
 )
 from kinlearn.estimators._at_scale import StackedFeatures, automatic_centers
 from kinlearn.kernels import KernelMap, resolve_kernel
+from kinlearn.problems.fixed_basis import RowFeatures
+from kinlearn.solvers import fixed_centers
+from kinlearn.solvers.fixed_centers import normal_equations
 from naive.logistic import logistic_regression
 
 # a few points are quick, and the best of them may well sit on an edge
@@ -50,6 +53,12 @@ def test_a_metric_of_a_sample_serves_all_rows(table, tmp_path):
     kinlearn.save(model, tmp_path / "model.kin")
     again = kinlearn.load(tmp_path / "model.kin")
     np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), atol=1e-12)
+
+
+def test_too_few_groups_are_the_reason_for_the_closed_form(table):
+    X, y = (part[:600] for part in table)
+    model = LSPCCV(kernel="rbf", metric=None, **FEW).fit(X, y, groups=np.arange(600) % 4)
+    assert "groups could be held out" in model.polish_reason_
 
 
 @pytest.mark.parametrize("smooth", [False, True])
@@ -114,6 +123,17 @@ def test_stacked_features_are_side_by_side(table):
     np.testing.assert_allclose(np.vstack([phi for _, phi in found]), wanted)
     some = np.array([5, 900, 17])
     np.testing.assert_allclose(np.vstack([phi for _, phi in stacked.blocks(some)]), wanted[some])
+
+
+def test_features_are_weighed_in_parts(table, monkeypatch):
+    X, _ = table
+    source = RowFeatures(KernelMap(resolve_kernel("rbf"), X[:7]), X, 1.5)
+    rng = np.random.default_rng(0)
+    Z, weights = rng.normal(size=(len(X), 2)), rng.integers(1, 4, len(X)).astype(float)
+    wanted = normal_equations(source, Z, weights)
+    monkeypatch.setattr(fixed_centers, "WEIGHED_BYTES", 1000)
+    for found, whole in zip(normal_equations(source, Z, weights), wanted, strict=True):
+        np.testing.assert_allclose(found, whole)
 
 
 def test_what_asks_for_all_rows_keeps_the_closed_form(table):

@@ -71,7 +71,8 @@ def test_the_source_can_be_built_from(built):
 
 def test_the_wheel_works_alone(wheel, tmp_path):
     target = tmp_path / "site"
-    options = ["--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
+    options = ["--quiet", "--no-deps", "--no-index", "--no-compile"]
+    options += ["--disable-pip-version-check"]
     install = [sys.executable, "-m", "pip", "install", *options, "--target", str(target)]
     subprocess.run([*install, str(wheel)], check=True)
     alone = {**os.environ, "PYTHONPATH": str(target)}

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-import one_kernel
 from kinlearn.datasets import make_rotated_labels
+from one_kernel import one_kernel_in
 
 
 @pytest.fixture
@@ -13,8 +13,7 @@ def quickly(monkeypatch):
     """Lets the models of a module have one kernel in the plain metric."""
 
     def patch(module):
-        for name in {"LSPCCV", "MultiLabelLSPCCV"} & set(vars(module)):
-            monkeypatch.setattr(module, name, getattr(one_kernel, name))
+        one_kernel_in(module, monkeypatch)
         return module
 
     return patch

@@ -89,11 +89,11 @@ def audit(
         )
         if out is not None:
             check_table_suffix(out)
-        if page is not None:
-            check_page_suffix(page)
         for path in (out, page):
             if path is not None:
                 check_output(path, force=force, inputs=[data])
+        if page is not None:
+            check_page_suffix(page)
         with warnings.catch_warnings(), terminal.working(f"Reading {data}") as stage:
             warnings.simplefilter("ignore", UserWarning)
             file = open_table(data, delimiter=delimiter, encoding=encoding)

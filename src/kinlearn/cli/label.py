@@ -93,19 +93,19 @@ def label(
             encoding,
             resume,
         )
-        with terminal.working(f"Reading {data}"):
-            door = listen(port)
-            studio = start(data, asked)
-        try:
-            port = door.getsockname()[1]
-            for note in studio.notes:
-                terminal.say(note)
-            addresses = _tell(terminal, studio.people, port)
-            if not no_open:
-                webbrowser.open(addresses[0])
-            serve(make_app(studio.session, studio.people, port), door, studio.teacher.end)
-        finally:
-            studio.close()
+        with listen(port) as door:
+            with terminal.working(f"Reading {data}"):
+                studio = start(data, asked)
+            try:
+                port = door.getsockname()[1]
+                for note in studio.notes:
+                    terminal.say(note)
+                addresses = _tell(terminal, studio.people, port)
+                if not no_open:
+                    webbrowser.open(addresses[0])
+                serve(make_app(studio.session, studio.people, port), door, studio.teacher.end)
+            finally:
+                studio.close()
         terminal.say(f"{studio.n_labels} labels are in {studio.store.path}.")
 
 

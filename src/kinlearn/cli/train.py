@@ -300,10 +300,11 @@ def show_columns(terminal: Terminal, table: Any) -> None:
         )
 
 
-def _some(names: list[str], most: int = 6) -> str:
+def _some(names: list[str], most: int = 6, longest: int = 40) -> str:
     """Names of classes, as many as can be read at a glance."""
     rest = len(names) - most
-    return " / ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+    short = [name if len(name) <= longest else f"{name[: longest - 1]}…" for name in names[:most]]
+    return " / ".join(short) + (f" and {rest} more" if rest > 0 else "")
 
 
 def tell(terminal: Terminal, found: Any, said: list[str], model: Any, wishes: Any) -> None:

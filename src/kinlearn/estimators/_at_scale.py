@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from kinlearn.estimators._polish import (
+    TOO_FEW,
     PolishChoice,
     PolishedFit,
     choose_polish,
@@ -323,8 +324,8 @@ def fit_chosen(
     data: TrainingSet,
     passes: int,
     groups: np.ndarray | None = None,
-) -> ScaledFit | None:
-    """Sums over all rows of what was chosen, and the polish; None where it did not help."""
+) -> ScaledFit | str:
+    """Sums over all rows of what was chosen, and the polish; or why there is none."""
     reg = reg_of_all(chosen.reg, data.n_rows)
 
     def polished(blocks: list[Block], n_centers: Any) -> tuple[Centers, PolishedFit | None]:
@@ -348,8 +349,10 @@ def fit_chosen(
         # side by side they share the number of centres, and so have the cost of one
         n_centers = max(TRIAL_CENTERS, automatic_centers(data.n_rows) // len(blocks))
     centers, found = polished(blocks, n_centers)
-    if found is None or not found.helped:
-        return None
+    if found is None:
+        return TOO_FEW
+    if not found.helped:
+        return str(found.facts["polish_reason_"])
     m = centers.rows.shape[0]
     solution = Solution(
         np.array([block.sigma for block in blocks]),

@@ -27,6 +27,7 @@ Array = NDArray[np.float64]
 AUTO_ROWS, AUTO_RATIO = 5000, 3
 IN_MEMORY = "A polish of tasks goes over rows in memory, and these come in a stream"
 TOO_FEW = "Too few distinct rows or groups could be held out to say when a polish must stop."
+NOT_FALLEN = "The held-out log-loss did not fall in a polish."
 
 
 def check_polish(polish: Any) -> None:
@@ -149,6 +150,8 @@ class PolishedFit:
         facts = {"polish_path_": np.array(polish.path), "polish_penalty_": polish.penalty}
         if polish.helped:
             facts["n_iter_"] = polish.n_passes
+        else:
+            facts["polish_reason_"] = NOT_FALLEN
         return cls(
             coef,
             columns(polish.half_scores),

@@ -233,8 +233,7 @@ def polish_best(
         estimator, blocks, data, centers, point, passes, groups
     )
     if calibration is None:
-        said = "The held-out log-loss did not fall in a polish."
-        return None, None, {"polish_reason_": facts.get("polish_reason_", said)}
+        return None, None, {"polish_reason_": facts["polish_reason_"]}
     polished = facts["held_out_scores_"], facts["held_out_links_"]
     if _log_loss_gained(data, calibration.layout, tuned.held_out, polished) < 0.0:
         said = "The mix of points has held-out rows better than a polish."

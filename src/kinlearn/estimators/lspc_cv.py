@@ -12,6 +12,7 @@ from kinlearn.all_or_nothing import unfitted
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._at_scale import (
     Block,
+    ScaledFit,
     choose_on_sample,
     choose_tuned_polish,
     fit_chosen,
@@ -280,12 +281,12 @@ class LSPCCV(KernelClassifier):
         if polish.passes is not None:
             chosen = choose_on_sample(self, kernels, data, scoring, values, poser, groups)
             scaled = fit_chosen(self, chosen, data, polish.passes, groups)
-            if scaled is not None:
+            if isinstance(scaled, ScaledFit):
                 found, solution = scaled.polished, scaled.solution
                 model = self._model(kernels[0], data, scaled.centers, solution, found.calibration)
                 self._keep(model, **facts, **scaled.facts, **found.facts)
                 return self
-            facts["polish_reason_"] = "The held-out log-loss did not fall in a polish."
+            facts["polish_reason_"] = scaled
         median = data.median_width(kernels[0])
         centers = self._place_centers(data.X, data.rows, kernels[0], median)
         limit = None if centers.everything else MAX_HELD_OUT_ROWS

@@ -12,6 +12,7 @@ from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators._at_scale import (
     Block,
     Chosen,
+    ScaledFit,
     choose_on_sample,
     choose_tuned_polish,
     fit_chosen,
@@ -337,8 +338,8 @@ prior_shift_, held_out_links_, held_out_codes_, thresholds_, prior_, n_iter_, re
 
         chosen = self._chosen_of_sample(kernels, data, scoring, groups)
         scaled = fit_chosen(self, chosen, data, choice.passes, groups)
-        if scaled is None:
-            return {"polish_reason_": "The held-out log-loss did not fall in a polish."}
+        if not isinstance(scaled, ScaledFit):
+            return {"polish_reason_": scaled}
         found = scaled.polished
         model = self._model(kernels[0], data, scaled.centers, scaled.solution, found.calibration)
         thresholds = None

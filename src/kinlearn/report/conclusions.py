@@ -177,7 +177,13 @@ def _calibration(found: Findings) -> str:
             if found.held_out.n_rows < 2000
             else f"{off}, no more than chance makes of exact ones: they can be taken at their word."
         )
-    times = f"{off}, where chance would make up to {100 * found.chance_ece:.1f} of exact ones"
+    said, chance = f"{100 * ece:.1f}", f"{100 * found.chance_ece:.1f}"
+    if said == chance:
+        said, chance = f"{100 * ece:.2f}", f"{100 * found.chance_ece:.2f}"
+    times = (
+        f"Stated probabilities are {said} percentage points off on average, where chance would "
+        f"make up to {chance} of exact ones"
+    )
     held = found.held_out
     direction = held.confidence.mean() - (held.likeliest == held.truth).mean()
     lean = "too sure" if direction > 0 else "too modest"
@@ -202,8 +208,8 @@ def _baselines(found: Findings) -> list[str]:
             f"{rival.name} (log-loss {rival.figures['log_loss'][0]:.3f})" for rival in better
         )
         return [
-            f"On these rows {named} did better than this model ({ours:.3f}): see under baselines "
-            "how to use it with the same hand-over."
+            f"On these rows {named} did better than this model ({ours:.3f}): the report says "
+            "under baselines how to use it with the same hand-over."
         ]
     parts = []
     for rival in rivals:

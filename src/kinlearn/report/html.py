@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 
 import numpy as np
+
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
 class Markup(str):
@@ -26,6 +29,19 @@ def html(value: object) -> str:
     return value if isinstance(value, Markup) else escape(str(value))
 
 
+def prose(value: object) -> str:
+    """The same for sentences, whose lines break neither in an option nor before a per cent sign.
+
+    Examples
+    --------
+    >>> prose("5 % by --group a")
+    '5\\xa0% by <span class=whole>--group</span> a'
+    """
+    if isinstance(value, Markup):
+        return value
+    return _OPTION.sub(r"<span class=whole>\g<0></span>", html(value).replace(" %", "\u00a0%"))
+
+
 def table(
     header: Sequence[object], rows: Sequence[Sequence[object]], numbers: Sequence[int] = ()
 ) -> Markup:
@@ -33,7 +49,7 @@ def table(
 
     def line(cells: Sequence[object], tag: str) -> str:
         return "".join(
-            f"<{tag}{' class=n' if i in numbers else ''}>{html(cell)}</{tag}>"
+            f"<{tag}{' class=n' if i in numbers else ''}>{prose(cell)}</{tag}>"
             for i, cell in enumerate(cells)
         )
 
@@ -59,12 +75,12 @@ def section(anchor: str, title: str, *parts: object) -> Markup:
 
 def paragraph(text: object, style: str = "") -> Markup:
     """A paragraph."""
-    return Markup(f"<p{f' class={style}' if style else ''}>{html(text)}</p>")
+    return Markup(f"<p{f' class={style}' if style else ''}>{prose(text)}</p>")
 
 
 def figure(svg: str, caption: str) -> Markup:
     """A picture with its caption."""
-    return Markup(f"<figure>{svg}<figcaption>{html(caption)}</figcaption></figure>")
+    return Markup(f"<figure>{svg}<figcaption>{prose(caption)}</figcaption></figure>")
 
 
 def gain(value: float) -> Markup:

@@ -18,6 +18,7 @@ from kinlearn.report.html import (
     html,
     meter,
     paragraph,
+    prose,
     section,
     table,
 )
@@ -86,7 +87,7 @@ def make_page(found: Findings) -> str:
 
 
 def _conclusions(found: Findings) -> list[Markup]:
-    items = "".join(f"<li>{html(sentence)}</li>" for sentence in conclusions(found))
+    items = "".join(f"<li>{prose(sentence)}</li>" for sentence in conclusions(found))
     return [Markup(f"<ul class=conclusions>{items}</ul>")]
 
 
@@ -563,7 +564,7 @@ def _groups(found: Findings) -> list[Markup]:
 
 
 def _next(found: Findings) -> list[Markup]:
-    items = "".join(f"<li>{html(sentence)}</li>" for sentence in next_steps(found))
+    items = "".join(f"<li>{prose(sentence)}</li>" for sentence in next_steps(found))
     return [Markup(f"<ul class=conclusions>{items}</ul>")]
 
 

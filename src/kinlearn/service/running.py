@@ -81,7 +81,10 @@ def run(settings: Settings, said: Callable[[str], None] = lambda _: None) -> Non
     uvicorn = require("uvicorn", "kinlearn serve", "serve")
     require("fastapi", "kinlearn serve", "serve")
     require("orjson", "kinlearn serve", "serve")
+    from uvicorn.supervisors import Multiprocess
+
     from kinlearn.service.protocol import TimedProtocol
+    from kinlearn.service.registry import Registry
 
     options: dict[str, Any] = {
         "http": TimedProtocol,
@@ -93,6 +96,8 @@ def run(settings: Settings, said: Callable[[str], None] = lambda _: None) -> Non
         "timeout_keep_alive": 75,
         "timeout_graceful_shutdown": STOP_SECONDS,
     }
+    if settings.workers > 1:
+        Registry(settings.models)  # what cannot be served is refused once, not by each worker
     listening = bound(settings.host, settings.port)
     shown = f"[{settings.host}]" if ":" in settings.host else settings.host
     address = f"http://{shown}:{listening.getsockname()[1]}"
@@ -104,20 +109,19 @@ def run(settings: Settings, said: Callable[[str], None] = lambda _: None) -> Non
     # Workers are new processes, whose BLAS reads its number of threads when it is loaded.
     os.environ.update(dict.fromkeys(_THREADS, str(threads_each(settings.workers))))
     os.environ[VARIABLE] = settings.as_text()
-    port = listening.getsockname()[1]
-    listening.close()  # uvicorn binds a socket of its own, which its workers share
-    said(address)
     if "timeout_worker_healthcheck" in inspect.signature(uvicorn.Config).parameters:
         # a new process is first heard of when it has loaded what it needs
         options["timeout_worker_healthcheck"] = START_SECONDS
-    uvicorn.run(
-        "kinlearn.service.running:application",
-        factory=True,
-        workers=settings.workers,
-        host=settings.host,
-        port=port,
-        **options,
+    config = uvicorn.Config(
+        "kinlearn.service.running:application", factory=True, workers=settings.workers, **options
     )
+    # Who asks before a worker is ready waits for it.
+    listening.set_inheritable(True)
+    given: dict[str, Any] = {"sockets": [listening]}
+    if "target" in inspect.signature(Multiprocess).parameters:  # as long as uvicorn asks for it
+        given["target"] = uvicorn.Server(config).run
+    said(address)
+    Multiprocess(config, **given).run()
 
 
 def application(settings: Settings | None = None) -> Any:

@@ -8,10 +8,14 @@ from typing import Protocol
 
 import numpy as np
 
+from kinlearn.kernels.evaluation import row_blocks
 from kinlearn.solvers.held_out_copies import remaining, without_one_copy
 from kinlearn.solvers.lapack import eigh
 from kinlearn.sums.gram import gram
 from kinlearn.training.splits import Block, Splits
+
+# Features are weighed so many bytes at a time, where all rows' are kept in one array.
+WEIGHED_BYTES = 64 << 20
 
 
 class FeatureSource(Protocol):
@@ -39,11 +43,14 @@ def normal_equations(
     for positions, Phi in source.blocks(rows):
         if weights is None:
             h += Phi.T @ Z[positions]
-        else:
-            root = np.sqrt(weights[positions])[:, None]
-            Phi = root * Phi
-            h += Phi.T @ (root * Z[positions])
-        H += gram(Phi)
+            H += gram(Phi)
+            continue
+        for part in row_blocks(len(Phi), 8 * source.n_centers, WEIGHED_BYTES):
+            some = positions[part]
+            root = np.sqrt(weights[some])[:, None]
+            weighed = root * Phi[part]
+            h += weighed.T @ (root * Z[some])
+            H += gram(weighed)
     return H, h
 
 

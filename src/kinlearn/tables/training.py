@@ -43,7 +43,7 @@ MIN_ROWS = 10
 # Numbers of a table often act by steps, which none of the default kernels has.
 TABLE_KERNELS = (*DEFAULT_KERNELS, "steps")
 # Features of a large table are kept between passes up to this, not made again.
-FEATURES_MB = 768
+FEATURES_MB = 1024
 # Groups are held out one by one up to this many, beyond in so many folds of whole groups.
 MAX_FOLDS = 20
 

@@ -72,7 +72,11 @@ assert (model.n_iter_ > 1) == (polish is not None)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 # Features of all rows are kept between passes up to so many MB.
-MEMORY = 2048
+MEMORY = 5120
+# From so many centres on reg is chosen anew, among these.
+MANY, REGS_OF_MANY = 5000, (1e-5, 1e-4)
+# Rivals are measured up to so many entries of their features.
+RIVAL_ENTRIES = 100_000_000
 
 
 def fitted(
@@ -393,13 +397,15 @@ def main(arguments: list[str] | None = None) -> Results:
                     results.cell([name, "lightgbm"], partial(boosted, *data))
             regs: tuple[float, ...] = REGS
             for m in options.centers if name in options.sets else []:
+                regs = REGS_OF_MANY if m >= MANY else regs
                 make_ours = partial(fitted, "auto", m, width, regs, *data)
                 regs = (results.cell([name, "polished", m], make_ours)["reg"],)
                 if m <= MOST_CLOSED:
                     make_closed = partial(fitted, None, m, width, REGS, *data)
                     results.cell([name, "closed", m], make_closed)
-                make = rivals(name, m, width)[f"nystroem/{m}"]
-                results.cell([name, "nystroem", m], partial(rival, make, *data))
+                if data[0].shape[0] * m <= RIVAL_ENTRIES:
+                    make = rivals(name, m, width)[f"nystroem/{m}"]
+                    results.cell([name, "nystroem", m], partial(rival, make, *data))
         results.save(machine=machine_facts())
     print(report(results))
     return results
