@@ -6,7 +6,7 @@ import pytest
 from kinlearn import LSPCCV
 
 pytestmark = pytest.mark.filterwarnings("ignore:The best", "ignore:Features differ")
-SIZES, N_NEW = [20, 30, 45, 60, 90, 120, 160], 2000
+SIZES, N_NEW = [20, 30, 45, 60, 90, 120, 160, 250, 400], 2000
 
 
 def numbers(n, d, rng):

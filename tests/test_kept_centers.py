@@ -10,6 +10,7 @@ from kinlearn.active.kept_centers import may_keep
 from kinlearn.active.refits import Refits
 from kinlearn.kernels import KernelMap, resolve_kernel
 from kinlearn.solvers.added_rows import AddedRows
+from naive.held_out import ridge_without_own_centre
 
 
 @pytest.fixture(autouse=True)
@@ -50,20 +51,6 @@ def test_rows_added_and_taken_away(ridge):
         np.testing.assert_allclose(rows.at(A, other), there, atol=1e-9)
 
 
-def naive_held_out(Phi, own, Z, ridge):
-    """Every row by a fit without it, and without its centre where no copy of it remains."""
-    n, m = Phi.shape
-    found = np.empty(Z.shape)
-    for i in range(n):
-        rows = np.arange(n) != i
-        alone = own[i] >= 0 and not (own[rows] == own[i]).any()
-        kept = np.arange(m) != (own[i] if alone else -1)
-        part = Phi[np.ix_(rows, kept)]
-        A = np.linalg.solve(part.T @ part + ridge * np.eye(kept.sum()), part.T @ Z[rows])
-        found[i] = Phi[i, kept] @ A
-    return found
-
-
 @pytest.mark.parametrize("kind", ["plain", "repeated", "sparse"])
 def test_it_is_the_fresh_fit_with_these_centers(kind):
     X, y = rows_of(kind)
@@ -85,7 +72,7 @@ def test_it_is_the_fresh_fit_with_these_centers(kind):
         own = np.where(equal.any(axis=1), equal.argmax(axis=1), -1)
         Phi = KernelMap(resolve_kernel(kernel), X[settings["centers"]]).features(X[rows], sigma)
         Z = (y[rows][:, None] == fresh.classes_) * 1.0
-        scores = naive_held_out(Phi, own, Z, ridge)
+        scores = ridge_without_own_centre(Phi, own, Z, ridge)
         np.testing.assert_allclose(found.model.held_out_scores_, scores, rtol=0, atol=1e-9)
         answers = found.proba(np.arange(160))
         anew = Refits(table.estimator, X, None).fit(settings, rows, y[rows])

@@ -81,7 +81,12 @@ def test_many_rows_are_no_longer_a_matter_of_the_dual(monkeypatch):
     assert model.score(X, y, task=task) > 0.7
     monkeypatch.setattr(multitask_lspc_cv, "GRID_ROWS", 500)
     search = MultiTaskLSPCCV(
-        n_centers=30, sigmas=[2.0], sharings=[0.0, 0.5], regs=[1e-4, 1e-2], random_state=0
+        n_centers=30,
+        sigmas=[2.0],
+        sharings=[0.0, 0.5],
+        regs=[1e-4, 1e-2],
+        polish=None,
+        random_state=0,
     ).fit(X, y, task=task)
     assert np.isfinite(search.held_out_scores_).any(axis=1).sum() == 500
 

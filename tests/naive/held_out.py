@@ -58,3 +58,17 @@ def _refit(Phi, Z, reg, blocks, weights, ridge_of, centers_of):
             A = naive_ridge(Phi[np.ix_(rest, used)], Z[rest][:, classes], ridge, weights[rest])
             scores[np.ix_(block, np.arange(Z.shape[1])[classes])] = Phi[np.ix_(block, used)] @ A
     return scores
+
+
+def ridge_without_own_centre(Phi, own, Z, ridge):
+    """Every row by a fit without it, and without its centre where no copy of it remains."""
+    n, m = Phi.shape
+    found = np.empty(Z.shape)
+    for i in range(n):
+        rows = np.arange(n) != i
+        alone = own[i] >= 0 and not (own[rows] == own[i]).any()
+        kept = np.arange(m) != (own[i] if alone else -1)
+        part = Phi[np.ix_(rows, kept)]
+        A = np.linalg.solve(part.T @ part + ridge * np.eye(kept.sum()), part.T @ Z[rows])
+        found[i] = Phi[i, kept] @ A
+    return found
