@@ -76,6 +76,7 @@ def load_table() -> str:
     turns = (long[f"MB after the {turn}"] for turn in ("first", "second", "third"))
     rows = [
         ["1,000 rows as raw tensors: rows a second beside `predict_proba`", share("raw tensor")],
+        ["the same as tensors of JSON", share("JSON tensor")],
         ["the same as JSON records, with decision and familiarity", share("records")],
         ["a single row, 100 a second: median wait, 99th percentile", waits("p50 ms", "p99 ms")],
         ["an address that computes nothing, the same way", waits("ping p50 ms", "ping p99 ms")],
