@@ -13,7 +13,6 @@ from kinlearn.estimators._at_scale import (
     Block,
     chosen_blocks,
     reg_of_all,
-    search_obstacles,
     side_by_side,
 )
 from kinlearn.estimators._held_out_proba import proba_of_scores
@@ -71,13 +70,6 @@ def choose_task_polish(
         everything=centers.everything,
         obstacles=polish_obstacles(estimator, kernel) + (more or []),
     )
-
-
-def choose_tuned_task_polish(
-    estimator: Any, kernel: Kernel, data: TrainingSet, centers: Centers
-) -> PolishChoice:
-    """The same after a search."""
-    return choose_task_polish(estimator, kernel, data, centers, search_obstacles(estimator))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 from kinlearn.estimators import _streaming as streaming
 from kinlearn.estimators import _task_streaming as task_streaming
 from kinlearn.estimators._add_task import add_task
+from kinlearn.estimators._at_scale import search_obstacles
 from kinlearn.estimators._checks import (
     check_choice,
     kernel_list,
@@ -18,7 +19,7 @@ from kinlearn.estimators._checks import (
 from kinlearn.estimators._classifier import MAX_HELD_OUT_ROWS, are_collections, view
 from kinlearn.estimators._polish import check_polish
 from kinlearn.estimators._task_classifier import TaskClassifier, of_one_task, pose_tasks
-from kinlearn.estimators._task_polish import choose_tuned_task_polish, polish_best
+from kinlearn.estimators._task_polish import choose_task_polish, polish_best
 from kinlearn.kernels import resolve_kernel
 from kinlearn.kernels.evaluation import DEFAULT_MEMORY_MB
 from kinlearn.kernels.words import are_words
@@ -330,7 +331,8 @@ centers_, n_centers_, prior_, n_features_in_, feature_names_in_
             facts["sharing_report_"] = sharing_report(
                 tuned.search, self.combine, weights, tasks.tolist(), scales
             )
-        polish = choose_tuned_task_polish(self, kernels[0], data, centers)
+        obstacles = search_obstacles(self)
+        polish = choose_task_polish(self, kernels[0], data, centers, obstacles)
         facts["polish_reason_"] = polish.reason
         if polish.passes is not None:
             polished, own, told = polish_best(self, tuned, data, centers, polish.passes, groups)
